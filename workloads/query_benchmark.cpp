@@ -61,6 +61,7 @@ class QueriesAlone {
       if (*interrupted) break;
     }
     cell_.measured_seconds = seconds;
+    cell_.queries_in_all = session_.queries().size();
     std::vector<double> all;
     for (auto& [name, values] : times) {
       all.insert(all.end(), values.begin(), values.end());
@@ -116,6 +117,7 @@ class QueryLoop {
     QueryCell out;
     out.clients = clients_;
     out.measured_seconds = seconds;
+    out.queries_in_all = driver_.queries().size();
     dispatcher::Histogram all;
     for (size_t i = 0; i < driver_.queries().size(); ++i) {
       const CallStatistics& statistics = driver_.statistics()[i];
@@ -198,6 +200,7 @@ Result<void> check_options(const QueryBenchmarkOptions& options) {
 }  // namespace
 
 double QueryCell::geometric_mean_ms(const std::string& without) const {
+  if (queries.size() < queries_in_all) return kNotMeasured;
   double logarithms = 0;
   double count = 0;
   for (const auto& [name, latency] : queries) {

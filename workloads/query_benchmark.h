@@ -51,6 +51,7 @@ struct QueryCell {
   double measured_seconds = 0;
   double queries_per_second = kNotMeasured;
   Latency latency_ms;
+  size_t queries_in_all = 0;               // of the set
   std::map<std::string, Latency> queries;  // by name; their medians are exact where alone
   uint64_t failed = 0;
   std::map<std::string, std::string> errors;  // name -> a query's first error

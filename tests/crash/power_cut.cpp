@@ -366,15 +366,29 @@ class PowerCuts {
     }
     told_ = told;
     if (life.failure().empty()) return true;
-    std::fputs(
-        fmt::format("round {} of seed {}: {}\n", round, arguments_.seed, life.failure()).c_str(),
-        stderr);
+    say_failure(round, life.failure());
+    return false;
+  }
+
+  // Opens what the last round left, and only looks at it. False: it cannot be used.
+  bool check(uint64_t round) {
+    Life life(options(place(round), false), told_, false, &totals_, random_());
+    life.stop();
+    life.run();
+    if (life.failure().empty()) return true;
+    say_failure(round, life.failure());
     return false;
   }
 
   const Totals& totals() const { return totals_; }
 
  private:
+  void say_failure(uint64_t round, const std::string& failure) const {
+    const std::string text =
+        fmt::format("round {} of seed {}: {}\n", round, arguments_.seed, failure);
+    std::fputs(text.c_str(), stderr);
+  }
+
   // After a while, for a while or until the power goes.
   void refuse(Life* life) {
     constexpr Refusal kAll[] = {Refusal::kWholeWrites, Refusal::kWrites, Refusal::kSpace,
@@ -433,6 +447,7 @@ int run_rounds(Arguments arguments) {
   uint64_t round = 0;
   bool usable = true;
   while (round < arguments.rounds && usable && is_clean()) usable = cuts.run(round++);
+  if (usable && is_clean()) usable = cuts.check(round);
   std::fputs(
       fmt::format(
           "rounds: {}\nundecided: {}\nrefused: {}\nacknowledged: {}\nlost: {}\nhalf_done: {}\n"

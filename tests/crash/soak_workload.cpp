@@ -239,6 +239,13 @@ class SoakWorkload : public Workload {
       findings->words.push_back(fmt::format("batch {} is there, {} and those before were erased",
                                             first, newest_[kSoakErasures]));
     }
+    // One erasure may have come that nobody was told of.
+    if (first > newest_[kSoakErasures] + 2) {
+      ++findings->lost;
+      findings->words.push_back(fmt::format(
+          "batch {} is the first, {} and those before were erased", first, newest_[kSoakErasures]));
+    }
+    newest_[kSoakErasures] = std::max(newest_[kSoakErasures], first - 1);
     for (int64_t batch = first; batch <= last; ++batch) {
       const int64_t there = rows[batch];
       if (there == kBatchRows) continue;

@@ -146,7 +146,10 @@ TEST(QueryBenchmark, AQueryThatFailedOrIsMissingMakesItUnclean) {
   report.cells[0].failed = 1;
   EXPECT_FALSE(report.clean());
   report.cells = {cell};
+  report.cells[0].queries_in_all = 22;
+  EXPECT_EQ(report.cells[0].geometric_mean_ms(), 1);
   report.cells[0].queries.erase("Q09");
+  EXPECT_TRUE(std::isnan(report.cells[0].geometric_mean_ms()));
   EXPECT_FALSE(report.clean());
   report.cells = {cell};
   report.unsupported_queries["Q09"] = "no joins";

@@ -103,6 +103,40 @@ TEST_F(Transactions, NewOrderWritesTheOrderItsLinesAndTheStock) {
   EXPECT_EQ(reply->c_last, customer.c_last);
 }
 
+// With a second warehouse, whose stock and customers are remote.
+TEST(RemoteTransactions, AnOrderTakesFromAndAPaymentComesFromAnotherWarehouse) {
+  BenchmarkOptions options = small_options(kTransactionSeed);
+  options.warehouses = 2;
+  const auto session = loaded_session(options);
+  ASSERT_NE(session, nullptr);
+  const auto ask = [&](const std::string& sql) { return integer(session.get(), sql); };
+  const auto input = order_of({{10, 2, 4}, {20, 1, 10}, {30, 1, 3}, {40, 1, 1}, {50, 1, 2}});
+  const auto ordered = session->database()->call(session->procedures().new_order, input).get();
+  ASSERT_TRUE(ordered) << ordered.error().to_string();
+  EXPECT_EQ(ask("select o_all_local from orders where o_w_id = 1 and o_d_id = 3 and o_id = 3001"),
+            0);
+  EXPECT_EQ(ask("select ol_supply_w_id from orderline where ol_w_id = 1 and ol_d_id = 3 and "
+                "ol_o_id = 3001 and ol_number = 1"),
+            2);
+  EXPECT_EQ(ask("select sum(s_remote_cnt) from stock"), 1);
+  EXPECT_EQ(ask("select count(*) from stock where s_w_id = 2 and s_i_id = 10 and s_remote_cnt = 1 "
+                "and s_order_cnt = 1 and s_ytd = 4"),
+            1);
+  EXPECT_EQ(ask("select sum(s_order_cnt) from stock where s_w_id = 1"), 4);
+
+  const PaymentArguments payment{1, 2, 2, 5, 77, {}, {12'345}};
+  const auto paid = session->database()->call(session->procedures().payment, payment).get();
+  ASSERT_TRUE(paid) << paid.error().to_string();
+  EXPECT_EQ(ask("select w_ytd from warehouse where w_id = 1"), 30'000'000 + 12'345);
+  EXPECT_EQ(ask("select w_ytd from warehouse where w_id = 2"), 30'000'000);
+  EXPECT_EQ(ask("select c_balance from customer where c_w_id = 2 and c_d_id = 5 and c_id = 77"),
+            -1000 - 12'345);
+  EXPECT_EQ(ask("select count(*) from history where h_w_id = 1 and h_d_id = 2 and h_c_w_id = 2 "
+                "and h_c_d_id = 5 and h_c_id = 77 and h_amount = 123.45"),
+            1);
+  expect_clean(session->verify(kNeverStop, ignore_progress));
+}
+
 TEST_F(Transactions, ARolledBackNewOrderLeavesNoTrace) {
   const auto counts = [&] {
     return std::vector<int64_t>{

@@ -130,9 +130,23 @@ uint64_t divide_scaled(int128_t value, uint32_t digits, int128_t divisor, int128
   const Unsigned room = ~Unsigned{0} / by;  // rest < by: rest * 10^n fits while 10^n is within
   uint32_t step = 0;
   while (step < 18 && static_cast<Unsigned>(power_of_ten(step + 1)) <= room) ++step;
-  if (step == 0) return kFault;
   bool overflow = false;
   for (uint32_t left = digits; left != 0;) {
+    if (step == 0) {  // by at most 10^38: twice as much fits, ten times does not
+      Unsigned tenfold = 0;
+      unsigned digit = 0;
+      for (int i = 0; i < 10; ++i) {
+        tenfold += rest;
+        if (tenfold < by) continue;
+        tenfold -= by;
+        ++digit;
+      }
+      rest = tenfold;
+      overflow |= __builtin_mul_overflow(quotient, Unsigned{10}, &quotient);
+      overflow |= __builtin_add_overflow(quotient, digit, &quotient);
+      --left;
+      continue;
+    }
     const uint32_t now = std::min(left, step);
     const auto factor = static_cast<Unsigned>(power_of_ten(now));
     rest *= factor;
@@ -389,13 +403,19 @@ NodePtr make_double_rounding(Function function, int64_t digits, NodePtr child) {
 template <class T>
 NodePtr make_unit_rounding(const Expression& expression, uint8_t scale, NodePtr child) {
   const int64_t dropped = scale - round_digits(expression);
-  const int64_t limit = sizeof(T) == 8 ? kWideDecimalDigitsMax - 20 : kWideDecimalDigitsMax - 1;
+  const int64_t limit = sizeof(T) == 8 ? kWideDecimalDigitsMax - 20 : kWideDecimalDigitsMax;
   if (dropped <= 0) return child;
   const Function function = expression.function;
   if (dropped > limit) return make_number<T>(std::move(child), [](T) { return T{0}; });
   const auto unit = static_cast<T>(power_of_ten(static_cast<uint32_t>(dropped)));
-  return make_number<T>(std::move(child),
-                        [unit, function](T x) { return round_units(x, unit, function); });
+  const bool stays = scale == expression.type.scale;  // else a cast drops the zeros
+  return make_number<T>(std::move(child), [unit, function, stays](T x) {
+    const T rounded = round_units(x, unit, function);
+    if constexpr (sizeof(T) == sizeof(int128_t)) {
+      if (stays && wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
+    }
+    return rounded;
+  });
 }
 
 template <class T>
@@ -427,7 +447,7 @@ NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> 
         const int64_t digits = std::max<int64_t>(a.integer(1), -kWideDecimalDigitsMax);
         if (digits >= scale) return a.wide(0);
         const auto dropped = static_cast<uint32_t>(scale - digits);
-        if (dropped >= kWideDecimalDigitsMax) return int128_t{0};
+        if (dropped > kWideDecimalDigitsMax) return int128_t{0};
         const int128_t rounded = round_units(a.wide(0), power_of_ten(dropped), function);
         if (wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
         return rounded;

@@ -29,6 +29,10 @@ struct Moments {
 
   void add(const Moments& other) {
     if (other.count == 0) return;
+    if (count == 0) {  // of large values the difference squared is infinite, and 0 times it NaN
+      *this = other;
+      return;
+    }
     const double total = count + other.count;
     const double difference = other.mean - mean;
     squares += other.squares + difference * difference * count * other.count / total;
@@ -88,6 +92,10 @@ struct PairMoments {
 
   void add(const PairMoments& other) {
     if (other.count == 0) return;
+    if (count == 0) {
+      *this = other;
+      return;
+    }
     const double total = count + other.count;
     const double y = other.mean_y - mean_y;
     const double x = other.mean_x - mean_x;

@@ -203,7 +203,7 @@ NumberRowFunction find_number_function(Function function) {
     case Function::kSign:
       return [](const RowArguments& a) {
         const double x = a.number(0);
-        return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
+        return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
       };
     default: return nullptr;
   }

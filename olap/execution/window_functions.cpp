@@ -53,21 +53,23 @@ void compute_rank(const RowCall& call) {
   }
 }
 
-// The first rest buckets have a row more.
+// The first rest buckets have a row more. They begin with the first row that says how many there
+// are; those before it have none.
 void compute_ntile(const RowCall& call) {
   const PositionRange p = call.partition;
   const uint32_t column = call.function.arguments[0];
-  if (call.order.is_null(column, p.begin)) {
-    std::fill(call.results->nulls.begin() + p.begin, call.results->nulls.begin() + p.end,
-              uint8_t{1});
-    return;
+  uint32_t first = p.begin;
+  for (; first < p.end && call.order.is_null(column, first); ++first) {
+    call.order.stop->check_at(first);
+    call.results->nulls[first] = 1;
   }
-  const int64_t buckets = call.order.value<int64_t>(column, p.begin);
+  if (first == p.end) return;
+  const int64_t buckets = call.order.value<int64_t>(column, first);
   if (buckets <= 0) fail_value("argument of ntile must be greater than zero", "22014");
   const int64_t size = p.size() / buckets;
   const int64_t larger = p.size() % buckets;
   fill<int64_t>(call, [&](uint32_t position) {
-    const int64_t i = int64_t{position} - p.begin;
+    const int64_t i = int64_t{position} - first;
     const int64_t in_larger = larger * (size + 1);
     return i < in_larger ? i / (size + 1) + 1 : larger + (i - in_larger) / size + 1;
   });

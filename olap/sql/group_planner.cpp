@@ -18,6 +18,21 @@ bool has_equality(const Expressions& conditions) {
   });
 }
 
+// Values and marks that nobody reads are not computed. `read` gets what the others compare.
+void drop_unread(std::vector<SubqueryJoin>* subqueries, SlotSet* read) {
+  for (size_t i = subqueries->size(); i-- != 0;) {  // one may read what those before it give
+    const SubqueryJoin& subquery = (*subqueries)[i];
+    const bool unread = (subquery.kind == JoinKind::kMark && !read->has(subquery.mark)) ||
+                        (subquery.kind == JoinKind::kLeft &&
+                         !read->has_any(subquery.first_slot, subquery.end_slot));
+    if (unread) {
+      subqueries->erase(subqueries->begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      read->add(subquery);
+    }
+  }
+}
+
 }  // namespace
 
 Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
@@ -30,7 +45,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   add_implied_predicates(group, state);
   SlotSet used = needed;
   used.add(group.predicates);
-  used.add(group.subqueries);
+  drop_unread(&group.subqueries, &used);
   std::vector<Expressions> own(group.members.size());
   Expressions constants;
   Expressions above;  // over the marks of subqueries
@@ -68,13 +83,13 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
 Planned PlanBuilder::finish_group(JoinGroup& group, Planned input, const SlotSet& needed) {
   SlotSet used = needed;
   used.add(group.predicates);
-  used.add(group.subqueries);
   input = apply_subqueries(group.subqueries, std::move(input), used);
   return make_filter(std::move(input), std::move(group.predicates));
 }
 
 Planned PlanBuilder::apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input,
-                                      const SlotSet& needed) {
+                                      SlotSet needed) {
+  drop_unread(&subqueries, &needed);
   for (SubqueryJoin& subquery : subqueries) {
     subquery.conditions = null_safe_keys(std::move(subquery.conditions));
     offer_domain(subquery.domain, &input);
@@ -213,12 +228,25 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
                 : above)
         .push_back(std::move(predicate));
   }
+  needed.add(above);
+  // A value that nobody reads is not computed.
+  const bool unread = std::all_of(
+      join.optional.members.begin(), join.optional.members.end(), [&](const JoinMember& m) {
+        return std::none_of(m.slots.begin(), m.slots.end(),
+                            [&](uint32_t slot) { return needed.has(slot); });
+      });
+  if (join.value && !join.inner && unread) {
+    Planned rows = plan_group(join.preserved, needed);
+    const double left = std::max(1.0, rows.rows() * selectivity(above));
+    rows = make_filter(std::move(rows), std::move(above));
+    rows.root->estimated_rows = left;
+    return rows;
+  }
   Expressions conditions;
   for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
     const bool below = on_one_only(*condition, false);
     (below ? join.optional.predicates : conditions).push_back(std::move(condition));
   }
-  needed.add(above);
   needed.add(conditions);
   needed.add(join.domain.values);
   Planned probe = plan_group(join.preserved, needed);

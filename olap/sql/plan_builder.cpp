@@ -241,9 +241,8 @@ Planned PlanBuilder::add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>
       if (column.expression != nullptr) read.add(*column.expression);  // else it is planned
     }
   }
-  read.add(block.subqueries);
-  read.add(block.window_subqueries);
-  return apply_subqueries(subqueries, std::move(input), read);
+  if (&subqueries != &block.window_subqueries) read.add(block.window_subqueries);
+  return apply_subqueries(subqueries, std::move(input), std::move(read));
 }
 
 Planned PlanBuilder::project(QueryBlock& block, Planned input) {

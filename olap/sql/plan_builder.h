@@ -78,8 +78,7 @@ class PlanBuilder {
   Planned count_sides(JoinMember& member);
   Planned plan_values(JoinMember& member, const SlotSet& needed);
   void plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed);
-  Planned apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input,
-                           const SlotSet& needed);
+  Planned apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input, SlotSet needed);
   Planned apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner);
   Planned finish_group(JoinGroup& group, Planned input, const SlotSet& needed);
   double semi_selectivity(const Planned& inner, const Expressions& conditions);

@@ -41,12 +41,17 @@ class SlotSet {
   }
   // What joining them reads of the rows around.
   void add(const std::vector<SubqueryJoin>& subqueries) {
-    for (const SubqueryJoin& subquery : subqueries) {
-      add(subquery.conditions);
-      add(subquery.domain.values);
-    }
+    for (const SubqueryJoin& subquery : subqueries) add(subquery);
+  }
+  void add(const SubqueryJoin& subquery) {
+    add(subquery.conditions);
+    add(subquery.domain.values);
   }
   bool has(uint32_t slot) const { return slot < bits_.size() && bits_[slot]; }
+  bool has_any(uint32_t first, uint32_t end) const {
+    while (first < end && !has(first)) ++first;
+    return first < end;
+  }
 
  private:
   std::vector<bool> bits_;

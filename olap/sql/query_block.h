@@ -109,6 +109,7 @@ struct JoinGroup {
 struct LeftJoin {
   bool full = false;   // rows of the optional side without a match stay, too
   bool inner = false;  // rows of the preserved side without a match go; it has a domain
+  bool value = false;  // of a scalar subquery: each row has one match at most
   Domain domain;       // of the optional side, over the preserved one: LATERAL
   JoinGroup preserved;
   JoinGroup optional;

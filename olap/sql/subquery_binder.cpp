@@ -392,6 +392,7 @@ void SelectBinder::attach(SubqueryJoin join) {
   }
   // As a member, so that it becomes an inner join where a predicate needs the value.
   auto left_join = std::make_unique<LeftJoin>();
+  left_join->value = true;
   left_join->preserved.members = std::move(group.members);
   left_join->optional = std::move(join.inner);
   left_join->on = std::move(join.conditions);

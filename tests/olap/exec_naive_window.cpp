@@ -116,7 +116,11 @@ Value shifted(const WindowFunction& f, const Rows& rows, size_t i) {
 
 Value value_of(const Operator& op, const WindowFunction& f, const Rows& rows, size_t i) {
   if (f.kind <= WindowKind::kCumeDist) return rank_of(op, f.kind, rows, i);
-  if (f.kind == WindowKind::kNtile) return ntile_of(rows[0][f.arguments[0]], rows.size(), i);
+  if (f.kind == WindowKind::kNtile) {
+    size_t first = 0;
+    while (first < i && base::is_null(rows[first][f.arguments[0]])) ++first;
+    return ntile_of(rows[first][f.arguments[0]], rows.size(), i - first);
+  }
   if (f.kind == WindowKind::kLag || f.kind == WindowKind::kLead) return shifted(f, rows, i);
   const Rows frame = frame_of(op, f.frame, rows, i);
   if (f.kind == WindowKind::kAggregate) {

@@ -6,8 +6,10 @@
 //                    └ close: log and manifest stay as they are
 
 #include <cstdio>
+#include <exception>
 #include <future>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,9 +87,16 @@ base::Result<void> Database::State::recover() {
   }
   if (auto checked = recovery->check(procedures, modules); !checked) return checked;
   const uint64_t begin_ns = base::steady_ns();
-  auto replayed = replay();
-  if (replayed) {
-    replayed = settle_log(options.path, recovery->contents(), options.faults.before_step);
+  base::Result<void> replayed;
+  try {
+    replayed = replay();
+    if (replayed) {
+      replayed = settle_log(options.path, recovery->contents(), options.faults.before_step);
+    }
+    if (replayed) engine.release_free_slots();
+  } catch (const std::bad_alloc&) {  // a part has been replayed, and cannot be twice
+    replayed = base::Error(base::ErrorCode::kOutOfMemory,
+                           "there is no memory left; nothing is lost: open the database anew");
   }
   // Whoever closes the database leaves the rest in the log.
   // acquire: as in replay.
@@ -96,7 +105,6 @@ base::Result<void> Database::State::recover() {
     recovery_failure = replayed.error().within("the log cannot be replayed");
     return *recovery_failure;
   }
-  engine.release_free_slots();
   if (log != nullptr) log->set_position(engine.last_vid(), log_position);
   // Else processes that crash soon would leave each other ever more to replay.
   const bool checkpoint = log != nullptr && log->wants_checkpoint();
@@ -155,11 +163,16 @@ base::Result<void> Database::State::replay() {
 base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive& held) {
   if (auto open = check_open(held); !open) return open.error();
   const uint64_t begin_ns = base::steady_ns();
-  olap_dispatcher->bring_up_to_date();
-  auto rebuilt = check_replica();
-  if (rebuilt) {
-    engine.restart_empty();
-    rebuilt = restore_engine();
+  base::Result<void> rebuilt;
+  try {
+    olap_dispatcher->bring_up_to_date();
+    rebuilt = check_replica();
+    if (rebuilt) {
+      engine.restart_empty();
+      rebuilt = restore_engine();
+    }
+  } catch (const std::exception& thrown) {  // of memory, or of threads, that the system refuses
+    rebuilt = base::Error(base::ErrorCode::kOutOfMemory, thrown.what());
   }
   if (!rebuilt) {
     primary_failure = rebuilt.error().within("the lost primary cannot be rebuilt");
@@ -180,7 +193,12 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
 // What a checkpoint that is cancelled has written stays written.
 base::Result<void> Database::State::save_changes() {
   if (options.path.empty()) return {};
-  auto saved = save_replica();
+  base::Result<void> saved;
+  try {
+    saved = save_replica();
+  } catch (const std::bad_alloc&) {
+    saved = base::Error(base::ErrorCode::kOutOfMemory, "there is no memory left to save with");
+  }
   // relaxed: a figure to look at.
   if (!saved) checkpoints_failed.fetch_add(1, std::memory_order_relaxed);
   return saved;

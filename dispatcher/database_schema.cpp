@@ -1,5 +1,6 @@
 // DDL: how a statement changes catalog, engine and replica together, or not at all.
 
+#include <new>
 #include <string>
 #include <utility>
 #include <variant>
@@ -34,8 +35,11 @@ std::string beginning_of(std::string_view statement) {
 base::Result<void> Database::State::create_table(base::TableSchema schema) {
   auto id = catalog.add_table(std::move(schema));
   if (!id) return id.error();
-  engine.add_table(*id);
-  replica.add_table(catalog.table(*id));
+  // Where memory runs out between them the process ends: nothing of it was saved yet.
+  [&]() noexcept {
+    engine.add_table(*id);
+    replica.add_table(catalog.table(*id));
+  }();
   DIPTYCH_CHECK(replica.table_count() == catalog.table_count(), "every table is replicated");
   return {};
 }
@@ -48,7 +52,12 @@ base::Result<void> Database::State::create_index(std::string_view table, base::I
   const base::TableId table_id = schema->id;
   auto id = catalog.add_index(table_id, std::move(index));
   if (!id) return id.error();
-  auto built = engine.add_index(table_id, *id);
+  base::Result<void> built;
+  try {
+    built = engine.add_index(table_id, *id);
+  } catch (const std::bad_alloc&) {
+    built = base::Error(base::ErrorCode::kOutOfMemory, "there is no memory left for the index");
+  }
   if (!built) catalog.remove_last_index(table_id);
   return built;
 }
@@ -60,12 +69,15 @@ base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
   const auto* const table = std::get_if<olap::CreateTable>(&*change);
   const uint64_t bytes =
       storage::manifest_bytes_at_most(statement, table != nullptr ? table->schema.name : "");
+  // First, as it may throw: what is done has its statement.
+  if (ddl.size() == ddl.capacity()) ddl.reserve(2 * ddl.size() + 1);
+  std::string kept = statement;
   auto applied = std::holds_alternative<olap::CreateTable>(*change)
                      ? create_table(std::move(std::get<olap::CreateTable>(*change).schema))
                      : create_index(std::get<olap::CreateIndex>(*change).table,
                                     std::move(std::get<olap::CreateIndex>(*change).index));
   if (!applied) return applied;
-  ddl.push_back(statement);
+  ddl.push_back(std::move(kept));
   manifest_bytes += bytes;
   return {};
 }

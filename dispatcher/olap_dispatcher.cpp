@@ -82,8 +82,13 @@ base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob> job, QueryQu
   }
   job->admitted_by = &queue->tokens();
   job->submitted_ns = base::steady_ns();
-  if (deadline_ns != 0) options_.watch->add(job->answer);
-  queues_.push(queue, std::move(job), deadline_ns);
+  try {
+    if (deadline_ns != 0) options_.watch->add(job->answer);
+    queues_.push(queue, std::move(job), deadline_ns);
+  } catch (const std::bad_alloc&) {
+    TokenReturn().give_back(&queue->tokens());
+    throw;
+  }
   wake();
   return {};
 }
@@ -485,7 +490,12 @@ void OlapDispatcher::compact() {
 void OlapDispatcher::trim() {
   storage::BufferManager* const buffers = replica_.tables->buffers();
   if (buffers == nullptr) return;
-  const base::Result<void> trimmed = buffers->trim();
+  base::Result<void> trimmed;
+  try {
+    trimmed = buffers->trim();
+  } catch (const std::bad_alloc&) {
+    trimmed = base::ErrorCode::kOutOfMemory;
+  }
   if (!trimmed && !trim_failed_) {
     const std::string text = fmt::format("diptych: columns stay in memory, over the limit: {}\n",
                                          trimmed.error().to_string());
@@ -556,7 +566,8 @@ void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
   publish_sizes();
 }
 
-void OlapDispatcher::refresh_statistics() {
+// Where there is no memory for them, they stay as they are for now: plans are a little worse.
+void OlapDispatcher::refresh_statistics() try {
   storage::Replica& replica = *replica_.tables;
   table_rows_.resize(replica.table_count());
   for (size_t id = keepers_.size(); id < table_rows_.size(); ++id) {
@@ -566,6 +577,8 @@ void OlapDispatcher::refresh_statistics() {
                                   [&](uint32_t id) { keepers_[id].refresh(&table_rows_[id]); });
   lacks_samples_ = std::any_of(table_rows_.begin(), table_rows_.end(),
                                [](const auto& table) { return table.lacks_samples; });
+} catch (const std::bad_alloc&) {
+  lacks_samples_ = true;
 }
 
 void OlapDispatcher::publish_sizes() {

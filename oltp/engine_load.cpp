@@ -16,10 +16,10 @@ namespace {
 
 TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema& schema) {
   const bool primary = table->indexes.empty();
+  core->indexes.resize(std::max<size_t>(core->indexes.size(), schema.id.value + 1), nullptr);
   // Between batches the leader is alone (State::run_on_workers).
   table->indexes.push_back(std::make_unique<TableIndex>(
       table, schema, primary, Concurrency::kSingle, core->memory_place()));
-  core->indexes.resize(std::max<size_t>(core->indexes.size(), schema.id.value + 1), nullptr);
   core->indexes[schema.id.value] = table->indexes.back().get();
   table->update_column_flags();
   return *table->indexes.back();

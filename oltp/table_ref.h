@@ -52,13 +52,14 @@ struct IndexRef {
   using Parts =
       std::tuple<typename base::MemberOf<First>::Cell, typename base::MemberOf<Rest>::Cell...>;
 
-  // Of the whole key, where all of its parts are numbers; else 0.
-  static constexpr size_t kNumberBytes =
+  static constexpr bool kAreNumbers =
       (detail::kIsNumber<typename base::MemberOf<First>::Cell> && ... &&
-       detail::kIsNumber<typename base::MemberOf<Rest>::Cell>)
-          ? (sizeof(typename base::MemberOf<First>::Cell) + ... +
-             sizeof(typename base::MemberOf<Rest>::Cell))
-          : 0;
+       detail::kIsNumber<typename base::MemberOf<Rest>::Cell>);
+  static constexpr size_t kPartBytes = (sizeof(typename base::MemberOf<First>::Cell) + ... +
+                                        sizeof(typename base::MemberOf<Rest>::Cell));
+  // Of the whole key, where all of its parts are numbers, and not more than a key has; else 0.
+  static constexpr size_t kNumberBytes =
+      kAreNumbers && kPartBytes <= base::kKeyBytesMax ? kPartBytes : 0;
 
   // As make_index_key of the parts == the row's key.
   static bool has_key(const Row& row, const Parts& parts) {

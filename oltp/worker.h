@@ -247,7 +247,7 @@ class Worker {
   KeyVerdict key_verdict(const TableIndex& index, std::string_view key, base::RowId row_id,
                          base::Vid read_vid) const;
   IndexInsert insert_entry(TableIndex* index, const base::Key& key, base::RowId row_id,
-                           base::Vid read_vid);
+                           base::Vid read_vid) noexcept;
   void log_keys(Write* write);
   // Moves the row in the indexes whose keys are in old_keys_.
   base::Result<void> update_keys(const Write& write, base::Vid read_vid);

@@ -158,8 +158,10 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
   return index.encoder.matches(row, key) ? KeyVerdict::kTaken : KeyVerdict::kFree;
 }
 
+// Where memory runs out in the middle of it the index is not whole: the process ends, and the log
+// brings it back.
 IndexInsert Worker::insert_entry(TableIndex* index, const base::Key& key, base::RowId row_id,
-                                 base::Vid read_vid) {
+                                 base::Vid read_vid) noexcept {
   if (!index->unique) return index->index->insert(key.bytes(), row_id, nullptr);
   const auto verdict = [&](base::RowId other) {
     return key_verdict(*index, key.bytes(), other, read_vid);

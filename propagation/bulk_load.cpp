@@ -155,11 +155,11 @@ void BulkLoad::finish(base::Vid vid) {
 void BulkLoad::discard(const RowIdRuns& loaded) {
   end_thread(Waiting::kIsDropped);
   open_.clear();
-  storage::Table& table = replica_->table(table_);
-  std::vector<RowIdRuns> routed(partitions_.size());
-  loaded.for_each(
-      [&](base::RowId row_id) { routed[table.partition_of(row_id).value].append(row_id); });
   guarded([&] {
+    storage::Table& table = replica_->table(table_);
+    std::vector<RowIdRuns> routed(partitions_.size());
+    loaded.for_each(
+        [&](base::RowId row_id) { routed[table.partition_of(row_id).value].append(row_id); });
     for_each_(table.partition_count(), [&](uint32_t p) {
       partitions_[p].waiting.clear();
       partitions_[p].applier->unload(routed[p]);

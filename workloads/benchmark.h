@@ -160,6 +160,7 @@ struct IsolationReport {
   uint64_t calls_failed() const;
 
   // Throughput lost against the same number of clients running alone, in percent; NaN if unknown.
+  // Queries alone ran last: over rows that transactions had changed, too.
   double transaction_loss_percent(const BenchmarkReport& cell) const;
   double query_loss_percent(const BenchmarkReport& cell) const;
   const BenchmarkReport* cell(uint32_t transaction_clients, uint32_t query_clients) const;

@@ -15,12 +15,12 @@ namespace diptych::propagation {
 class RowIdRuns {
  public:
   void append(base::RowId row_id) {
-    ++size_;
     if (!runs_.empty() && runs_.back().first + runs_.back().count == row_id.value) {
       ++runs_.back().count;
     } else {
       runs_.push_back({row_id.value, 1});
     }
+    ++size_;
   }
   uint64_t size() const { return size_; }
 

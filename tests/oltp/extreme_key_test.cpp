@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/oltp/engine_fixture.h"
@@ -16,6 +17,18 @@ namespace {
 
 using base::ErrorCode;
 using base::TypeKind;
+
+struct Numbered {
+  int64_t number;
+};
+
+template <size_t... kPart>
+constexpr size_t number_bytes(std::index_sequence<kPart...>) {
+  return IndexRef<(static_cast<void>(kPart), &Numbered::number)...>::kNumberBytes;
+}
+// Of more numbers than a key has there is no key in a procedure's own code: none would fit.
+static_assert(number_bytes(std::make_index_sequence<32>()) == base::kKeyBytesMax);
+static_assert(number_bytes(std::make_index_sequence<33>()) == 0);
 
 struct Extremes {
   base::DataType type;

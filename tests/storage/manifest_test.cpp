@@ -11,8 +11,8 @@
 
 #include "storage/buffer_manager.h"
 #include "storage/replica_files.h"
+#include "tests/failing_allocation.h"
 #include "tests/sanitizers.h"
-#include "tests/storage/failing_allocation.h"
 #include "tests/storage/saved_replica.h"
 
 namespace diptych::storage {

@@ -1,5 +1,6 @@
-#include "tests/storage/failing_allocation.h"
+#include "tests/failing_allocation.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 

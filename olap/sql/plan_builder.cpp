@@ -28,7 +28,9 @@ Planned PlanBuilder::plan_statement(QueryBlock& block) {
 Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order order) {
   const bool bound_again = block.times_bound != nullptr && *block.times_bound > 1;
   const bool once = bound_again && rows_may_differ(block);
-  if (!once) prune_outputs(block, needed, order);
+  SlotSet read = needed;
+  for (size_t i = 0; once && i < block.visible_outputs; ++i) read.add(block.outputs[i].slot);
+  prune_outputs(block, read, order);
   prune_windows(block);
   prune_aggregates(block);
   SlotSet above;  // what the stages after FROM and WHERE read

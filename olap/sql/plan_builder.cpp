@@ -103,9 +103,10 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
     const auto& each = block.limit_partition;
     sorted = sorted || std::find(each.begin(), each.end(), i) != each.end();
     if (!sorted && !used && !last_chance) continue;
-    // Its value could not be computed.
-    if (!sorted && !used)
+    // The column stays for its rows alone: its value costs, and may be an error.
+    if (!sorted && !used) {
       block.outputs[i].expression = make_literal(kBigIntType, base::Value(int64_t{1}));
+    }
     if (i < block.visible_outputs) ++visible;
     moved[i] = kept.size();
     kept.push_back(std::move(block.outputs[i]));

@@ -33,7 +33,6 @@ bool depends_on_order(AggregateKind kind, bool of_doubles) {
   }
 }
 
-// (An average of exact numbers is one, too.)
 bool depends_on_order(const WindowFunction& function) {
   switch (function.kind) {
     case WindowKind::kRank:

@@ -1,5 +1,7 @@
 #include "base/result.h"
 
+#include <stdexcept>
+
 namespace diptych::base {
 
 std::string_view error_code_name(ErrorCode code) noexcept {
@@ -58,6 +60,10 @@ Error Error::within(std::string_view context) const {
   Error error = *this;
   error.message = message.empty() ? std::string(context) : std::string(context) + ": " + message;
   return error;
+}
+
+void throw_as_value(const Error& error) {
+  throw std::logic_error("the value of a Result is read that is an error: " + error.to_string());
 }
 
 }  // namespace diptych::base

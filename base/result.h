@@ -79,6 +79,9 @@ struct [[nodiscard]] Error {
   Error within(std::string_view context) const;
 };
 
+// std::logic_error with the error's text.
+[[noreturn]] void throw_as_value(const Error& error);
+
 // (A union of its own rather than a std::variant, whose templates every source with procedures
 // would instantiate for each of its results.)
 template <class T>
@@ -110,16 +113,20 @@ class [[nodiscard]] Result {
 
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(value()); }
+  T operator*() && { return std::move(value()); }  // no reference into what goes
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
+  // Who reads it only after ok() never sees the exception; a stored procedure that does not is
+  // aborted by it, and the database lives.
   T& value() {
-    DIPTYCH_CHECK(ok(), "a Result's value is read only after ok()");
+    if (!ok()) [[unlikely]]
+      throw_as_value(error_);
     return value_;
   }
   const T& value() const {
-    DIPTYCH_CHECK(ok(), "a Result's value is read only after ok()");
+    if (!ok()) [[unlikely]]
+      throw_as_value(error_);
     return value_;
   }
   const Error& error() const {

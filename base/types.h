@@ -101,6 +101,7 @@ struct InlineString {
       : size(text.size() <= N ? static_cast<uint8_t>(text.size()) : kOverlong) {
     std::memcpy(bytes, text.data(), view().size());
   }
+  InlineString(const char* text) : InlineString(std::string_view(text)) {}  // NOLINT: likewise
   bool fits() const { return size <= N; }
   std::string_view view() const { return {bytes, fits() ? size : N}; }  // the first N bytes
   bool operator==(const InlineString& other) const {
@@ -119,6 +120,7 @@ struct Text {
   Text() = default;
   Text(std::string_view text)  // NOLINT: by design
       : data(text.data()), size(static_cast<uint32_t>(std::min(text.size(), kSizeMax))) {}
+  Text(const char* text) : Text(std::string_view(text)) {}  // NOLINT: likewise
   std::string_view view() const { return {data, size}; }
   bool operator==(const Text& other) const { return view() == other.view(); }
 };
@@ -140,6 +142,7 @@ template <uint32_t N>
 struct LongChar : Text {
   LongChar() = default;
   LongChar(std::string_view text) : Text(without_trailing_blanks(text)) {}  // NOLINT: by design
+  LongChar(const char* text) : LongChar(std::string_view(text)) {}          // NOLINT: likewise
   bool fits() const { return size <= N; }
 };
 template <uint32_t N>
@@ -151,6 +154,7 @@ struct ShortChar : InlineString<N> {
   ShortChar() = default;
   ShortChar(std::string_view text)  // NOLINT: by design
       : InlineString<N>(without_trailing_blanks(text)) {}
+  ShortChar(const char* text) : ShortChar(std::string_view(text)) {}  // NOLINT: likewise
 };
 
 namespace detail {

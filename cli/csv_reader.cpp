@@ -88,8 +88,8 @@ CsvReader::After CsvReader::fail(CsvRecord* record, uint64_t line, std::string r
 }
 
 // A run of the buffer at a time: most of a file is bytes of bare fields, and none is a line's end.
-void CsvReader::take_bare_bytes(CsvRecord* record) {
-  while (peek() != kEnd) {
+void CsvReader::take_bare_bytes(CsvRecord* record, size_t bytes_max) {
+  while (peek() != kEnd && record->bytes_.size() <= bytes_max) {
     const auto first = buffer_.cbegin() + static_cast<std::ptrdiff_t>(position_);
     const auto end = buffer_.cbegin() + static_cast<std::ptrdiff_t>(filled_);
     const auto special = std::find_if(
@@ -102,7 +102,12 @@ void CsvReader::take_bare_bytes(CsvRecord* record) {
 
 CsvReader::After CsvReader::take_bare_field(CsvRecord* record) {
   const uint64_t line = line_;
-  take_bare_bytes(record);
+  const size_t bytes_max = record->bytes_.size() + kFieldBytesMax;
+  take_bare_bytes(record, bytes_max);
+  if (record->bytes_.size() > bytes_max) {
+    record->fields_.push_back({record->bytes_.size(), Quoting::kBare, line});
+    return fail(record, line, fmt::format("a field of more than {} bytes", kFieldBytesMax));
+  }
   if (peek() == '"') {
     record->fields_.push_back({record->bytes_.size(), Quoting::kBare, line});
     return fail(record, line, "a quote inside a field that does not begin with one");
@@ -153,6 +158,9 @@ base::Result<bool> CsvReader::next(CsvRecord* record) {
   After after = peek() == kEnd ? After::kRecord : After::kField;
   while (after == After::kField) {
     after = peek() == '"' ? take_quoted_field(record) : take_bare_field(record);
+    if (after == After::kField && record->fields_.size() == kFieldsMax) {
+      after = fail(record, line_, fmt::format("more than {} fields", kFieldsMax));
+    }
   }
   if (error_) return *error_;
   return !record->fields_.empty();

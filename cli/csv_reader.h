@@ -4,8 +4,8 @@
 //            quotes. Records end with LF or CRLF; the last may end with the file. A byte order mark
 //            in front is skipped, and so are empty lines.
 // Faults     a record that breaks the syntax is returned with its fault, and reading goes on with
-//            the next line. Only a quote that never closes ends the file, or one that does not
-//            within kFieldBytesMax.
+//            the next line; so is one with a field of more than kFieldBytesMax, or of more than
+//            kFieldsMax fields. Only a quote that never closes ends the file, or does not in time.
 // Memory     one record at a time: a file of any size is read through a buffer of 64 KiB.
 // Threads    one owner.
 
@@ -28,6 +28,7 @@ namespace diptych::cli {
 using ByteSource = std::function<base::Result<size_t>(std::span<char>)>;
 
 inline constexpr size_t kFieldBytesMax = size_t{64} << 20;
+inline constexpr size_t kFieldsMax = size_t{1} << 16;
 
 enum class Quoting : uint8_t { kBare, kQuoted };
 
@@ -82,7 +83,7 @@ class CsvReader {
   bool take_line_end();
   After take_bare_field(CsvRecord* record);
   // Up to a comma, a quote, a line's end or the file's.
-  void take_bare_bytes(CsvRecord* record);
+  void take_bare_bytes(CsvRecord* record, size_t bytes_max);
   After take_quoted_field(CsvRecord* record);
   After end_field(CsvRecord* record, Quoting quoting, uint64_t line);
   After fail(CsvRecord* record, uint64_t line, std::string reason);

@@ -1,5 +1,6 @@
 #include "cli/open_database.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "workloads/tpcc/log_procedures.h"
@@ -18,7 +19,12 @@ base::Result<std::unique_ptr<dispatcher::Database>> open_database(
   auto database = dispatcher::Database::open(options);
   if (!database) return database;
   for (const std::string& library : libraries) {
-    if (const auto loaded = (*database)->load_procedures(library); !loaded) return loaded.error();
+    const auto loaded = (*database)->load_procedures(library);
+    if (!loaded) return loaded.error();
+    if (loaded->replaced.empty() && loaded->removed.empty()) continue;
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("{}: another of the libraries is a module \"{}\", too", library,
+                                   loaded->module));
   }
   if (auto known = workloads::tpcc::register_for_log(database->get()); !known) return known.error();
   return database;

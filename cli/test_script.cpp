@@ -19,6 +19,7 @@ constexpr std::string_view kRegex = "<REGEX>:";
 // Loops within loops end somewhere, also those without a record.
 constexpr size_t kRecordsMax = 1'000'000;
 constexpr size_t kRoundsMax = 2 * kRecordsMax;
+constexpr size_t kLoopsNestedMax = 64;
 
 using Words = std::vector<std::string_view>;
 
@@ -254,6 +255,10 @@ class ScriptParser {
     if (std::exchange(skip_next_, false)) return {};
     auto values = loop_values(line, words);
     if (!values) return values.error();
+    if (loops_ == kLoopsNestedMax) {
+      return wrong(line, fmt::format("more than {} loops in each other", kLoopsNestedMax));
+    }
+    ++loops_;
     for (const std::string& value : *values) {
       if (++rounds_ > kRoundsMax) {
         return wrong(line, fmt::format("loops go through more than {} rounds", kRoundsMax));
@@ -264,6 +269,7 @@ class ScriptParser {
       for (Line& each : body) each.text = replaced(std::move(each.text), name, value);
       if (auto parsed = parse(body); !parsed || halted_) return parsed;
     }
+    --loops_;
     return {};
   }
 
@@ -291,6 +297,7 @@ class ScriptParser {
 
   std::vector<TestRecord> records_;
   size_t rounds_ = 0;  // of all loops
+  size_t loops_ = 0;   // that this line is in
   bool skip_next_ = false;
   bool left_out_ = false;  // between mode skip and mode unskip
   bool halted_ = false;

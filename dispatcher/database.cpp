@@ -20,7 +20,6 @@
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_by_side.h"
 #include "oltp/index.h"
-#include "propagation/bulk_load.h"
 #include "storage/block_file.h"
 #include "storage/file.h"
 #include "storage/replica_files.h"
@@ -122,18 +121,6 @@ size_t given_or(size_t given, size_t otherwise) {
 uint64_t system_seed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
-}
-
-base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>& next) {
-  try {
-    return next();
-  } catch (const std::exception& thrown) {
-    return base::Error(base::ErrorCode::kAborted,
-                       fmt::format("the source of the rows threw: {}", thrown.what()));
-  } catch (...) {
-    return base::Error(base::ErrorCode::kAborted,
-                       "the source of the rows threw something that is no std::exception");
-  }
 }
 
 }  // namespace
@@ -334,6 +321,8 @@ base::Result<std::unique_ptr<Database::State>> Database::State::make(
       fmt::format("a thread that the database needs cannot be started: {}; raise the limit of "
                   "processes (ulimit -u, or the container's of pids) or of memory (ulimit -v)",
                   refused.code().message()));
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;
 }
 
 void Database::State::stop_dispatchers() {
@@ -358,7 +347,17 @@ bool Database::State::on_dispatcher_thread() const {
          query_watch->runs_this_thread() || (log != nullptr && log->runs_this_thread());
 }
 
+base::Result<void> Database::State::check_outside_procedure(std::string_view what) const {
+  if (!engine.runs_procedure_here(oltp_dispatcher->runs_this_thread())) return {};
+  return base::Error(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("{} was called in a procedure, which would wait for itself: all that a procedure "
+                  "knows is in its arguments and the tables",
+                  what));
+}
+
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {
+  if (auto outside = check_outside_procedure(what); !outside) return outside;
   if (!on_dispatcher_thread()) return {};
   return base::Error(
       base::ErrorCode::kInvalidArgument,
@@ -453,6 +452,7 @@ Admission Database::State::admission_here(Admission wished) const {
 
 base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
                                            const CallOptions& call) {
+  if (auto outside = check_outside_procedure("submit"); !outside) return outside;
   if (auto ready = ensure_recovered(); !ready) {
     oltp_dispatcher->queues().note_refusal(ready.code());
     return ready;
@@ -465,49 +465,6 @@ base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
 
 base::Result<void> Database::submit(Request* request, const CallOptions& options) {
   return state_->submit(request, state_->oltp_dispatcher->queues().of(options.priority), options);
-}
-
-base::Result<LoadReport> Database::load(base::TableId table,
-                                        const std::function<base::Result<RowBatch>()>& next) {
-  if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
-  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto found = state_->check_table(held, table); !found) return found.error();
-  if (state_->log != nullptr) state_->before_unlogged_change(held);
-  // A row of the load may get the RowID of one whose delete the replica has yet to apply.
-  state_->olap_dispatcher->bring_up_to_date();
-  if (auto usable = state_->check_replica(); !usable) return usable.error();
-  std::optional<propagation::BulkLoad> sink;
-  if (state_->options.export_updates) {
-    sink.emplace(
-        &state_->replica, &state_->applier, table,
-        [&](uint32_t count, const auto& body) { state_->executor.run_parallel(count, body); },
-        state_->placement.olap.cores);
-  }
-  LoadReport report;
-  state_->clock.batch_begins(base::steady_ns());
-  const auto counted = [&] {
-    auto batch = next_batch(next);
-    if (batch) report.rows += batch->count;
-    return batch;
-  };
-  auto loaded = state_->engine.load(table, counted, sink ? &*sink : nullptr);
-  state_->clock.batch_ends(state_->engine.last_vid());
-  if (loaded && sink) sink->finish(*loaded);
-  if (sink && sink->failure()) state_->olap_dispatcher->lose_replica(*sink->failure());
-  if (!loaded) return loaded.error();
-  report.vid = *loaded;
-  // It has committed, whatever has become of the replica: so either a manifest has it from here on,
-  // or calls are refused.
-  if (state_->log != nullptr) {
-    state_->log->skip_to(*loaded);
-    if (auto saved = state_->save_unlogged(held); !saved) return saved.error().within("the load");
-  }
-  // Of the load, only its VID is in the queue: the replica's freshness.
-  state_->olap_dispatcher->bring_up_to_date();
-  if (auto usable = state_->check_replica(); !usable) return usable.error();
-  state_->olap_dispatcher->publish_figures(held);
-  return report;
 }
 
 base::Result<uint64_t> Database::row_count(base::TableId table) const {

@@ -185,7 +185,8 @@ class Database {
   // After open, of a database that was not closed: replays its log, if that was not done yet. Any
   // use of the data does it too. kNotFound, kInvalidArgument: a procedure that the log names is not
   // registered, or takes other arguments; it can be called again. kCorrupt, for good: a procedure
-  // did something else than it did; log and last save stay as they are.
+  // fails, changes nothing or inserts another number of rows than it did (other values are not
+  // noticed); log and last save stay as they are.
   base::Result<RecoveryReport> recover();
   // Those that a log which is still to be replayed names, and that are not there yet.
   std::vector<std::string> procedures_to_recover() const;

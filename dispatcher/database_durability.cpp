@@ -239,6 +239,12 @@ base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
   return error;
 }
 
+base::Error Database::State::lose_memory_unlogged(const BatchGate::Exclusive&) {
+  const base::Error error(base::ErrorCode::kOutOfMemory);  // no text, which would take memory
+  if (log != nullptr) log->suspend(error);
+  return error;
+}
+
 void Database::State::make_checkpoint_writer() {
   if (options.path.empty()) return;
   checkpoint_writer = std::make_unique<CheckpointWriter>(
@@ -324,7 +330,8 @@ void Database::State::checkpoint_ended(const CheckpointWriter::Ended& ended) {
     const std::lock_guard waiters_lock(checkpoint_mutex);
     waiters.swap(checkpoint_participants);
     if (!ended.result && ended.result.code() == base::ErrorCode::kCancelled) {
-      // Whoever cancelled it saves the replica; where that fails, there is another checkpoint.
+      // Whoever cancelled it saves the replica; where that fails, another checkpoint has to do.
+      checkpoint_again = true;
       std::move(waiters.begin(), waiters.end(), std::back_inserter(checkpoint_waiters));
       return;
     }

@@ -28,9 +28,14 @@ base::Result<base::ProcedureId> Database::register_definition(
                        fmt::format("{} procedures are registered, which is the limit",
                                    ProcedureDirectory::kProceduresMax));
   }
-  if (state_->procedures.find(definition.name) != nullptr) {
-    return base::Error(base::ErrorCode::kAlreadyExists,
-                       fmt::format("a procedure \"{}\" is registered already", definition.name));
+  if (const ProcedureSignature* present = state_->procedures.find(definition.name)) {
+    const bool removed = state_->modules.is_removed(present->id);
+    return base::Error(
+        base::ErrorCode::kAlreadyExists,
+        removed ? fmt::format("a procedure \"{}\" was module \"{}\"'s, and only a module that is "
+                              "loaded can define it again",
+                              definition.name, state_->modules.module_of(present->id))
+                : fmt::format("a procedure \"{}\" is registered already", definition.name));
   }
   ProcedureSignature signature = signature_of(definition);
   const uint64_t version = definition.version;

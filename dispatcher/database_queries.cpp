@@ -51,7 +51,7 @@ void Database::State::prepare(QueryJob* job, size_t index, const olap::TableRows
     statement.plan = std::move(*plan);
     statement.prepared = true;
   } else {
-    olap_dispatcher->count_failed(plan.code());
+    if (!std::exchange(statement.counted, true)) olap_dispatcher->count_failed(plan.code());
     job->answer->put(index, plan.error(), QueryAnswer::Show::kAnyTime);
   }
 }
@@ -69,6 +69,7 @@ base::Result<void> Database::State::recovered_for_query() {
 
 base::Result<void> Database::State::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,
                                            Admission admission) {
+  if (auto outside = check_outside_procedure("submit_query"); !outside) return outside;
   auto submitted = olap_dispatcher->submit(std::move(job), queue, admission_here(admission));
   if (submitted || submitted.code() != base::ErrorCode::kDeadlineExceeded) return submitted;
   return base::Error(base::ErrorCode::kDeadlineExceeded,

@@ -102,28 +102,38 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto open = state_->check_open(held); !open) return open;
   // Else it could never be saved, and calls would end for it.
   if (auto usable = state_->check_replica(); !usable) return usable;
-  if (state_->log != nullptr) state_->before_unlogged_change(held);
+  try {
+    return state_->apply_script(held, script, *statements);
+  } catch (const std::bad_alloc&) {
+    return state_->lose_memory_unlogged(held);
+  }
+}
+
+base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& held,
+                                                 std::string_view script,
+                                                 std::span<const std::string_view> statements) {
+  if (log != nullptr) before_unlogged_change(held);
   base::Result<void> outcome;
   olap::ScriptPlace place;
   const char* at = script.data();
-  const size_t before = state_->ddl.size();
-  for (size_t i = 0; i < statements->size() && outcome; ++i) {
-    const std::string_view statement = (*statements)[i];
+  const size_t before = ddl.size();
+  for (size_t i = 0; i < statements.size() && outcome; ++i) {
+    const std::string_view statement = statements[i];
     place = olap::place_after({at, statement.data()}, place);
     at = statement.data();
     const std::string text(statement);
-    outcome = state_->check_manifest_room(text);
-    if (outcome) outcome = state_->apply_ddl(held, text);
+    outcome = check_manifest_room(text);
+    if (outcome) outcome = apply_ddl(held, text);
     if (!outcome) {
       outcome = olap::error_in_script(outcome.error(), statement, place)
                     .within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
     }
   }
-  if (state_->ddl.size() == before) return outcome;
-  state_->catalogs.publish(state_->catalog);
-  state_->olap_dispatcher->bring_up_to_date();
-  if (state_->log != nullptr) {
-    auto saved = state_->save_unlogged(held);
+  if (ddl.size() == before) return outcome;
+  catalogs.publish(catalog);
+  olap_dispatcher->bring_up_to_date();
+  if (log != nullptr) {
+    auto saved = save_unlogged(held);
     if (outcome && !saved) outcome = saved.error().within("the DDL");
   }
   return outcome;

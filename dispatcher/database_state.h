@@ -70,7 +70,9 @@ struct Database::State {
   void stop_dispatchers();
 
   bool on_dispatcher_thread() const;
-  // kInvalidArgument on a dispatcher's thread, which `what` would wait for.
+  // kInvalidArgument in a procedure, of which `what` might wait for the end.
+  base::Result<void> check_outside_procedure(std::string_view what) const;
+  // The same, or on a dispatcher's thread, which `what` would wait for.
   base::Result<void> check_may_wait(std::string_view what) const;
   // kClosed unless open. The caller holds the gate.
   base::Result<void> check_open(const BatchGate::Exclusive& gate_held) const;
@@ -129,6 +131,12 @@ struct Database::State {
   // Likewise, for a change that the log does not have, or no more: where it fails, calls are
   // refused until another save succeeds.
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
+  // What is in memory may be neither in the log nor saved, and there is no memory to say more.
+  base::Error lose_memory_unlogged(const BatchGate::Exclusive& gate_held);
+  base::Result<void> apply_script(const BatchGate::Exclusive& gate_held, std::string_view script,
+                                  std::span<const std::string_view> statements);
+  base::Result<LoadReport> load(const BatchGate::Exclusive& gate_held, base::TableId table,
+                                const std::function<base::Result<oltp::RowBatch>()>& next);
   // On the OLAP side's thread, which is inside of the gate: has a checkpoint written, and answers
   // who waits for one where there is nothing to write.
   void run_checkpoint();

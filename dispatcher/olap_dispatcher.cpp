@@ -301,10 +301,11 @@ void OlapDispatcher::answer_stopped() {
 }
 
 void OlapDispatcher::end_unrun(const LongQuery& query, const base::Error& error) {
-  const base::Vid none;
-  for (const size_t statement : query.statements) put(*query.job, statement, error, none);
+  for (const size_t statement : query.statements) {
+    put(*query.job, statement, error, query.compiled_for);
+  }
   TokenReturn tokens;
-  answer(*query.job, none, &tokens);
+  answer(*query.job, query.compiled_for, &tokens);  // others of the batch may have ended, with rows
 }
 
 void OlapDispatcher::compile(LongQuery* query, base::Vid snapshot) {
@@ -506,7 +507,7 @@ void OlapDispatcher::trim() {
 
 // What a snapshot had that has gone.
 void OlapDispatcher::reclaim() {
-  replica_.tables->reclaim();
+  if (!replica_failure_) replica_.tables->reclaim();
   const std::lock_guard lock(figures_mutex_);
   publish_sizes();
 }
@@ -516,7 +517,9 @@ void OlapDispatcher::lose_replica(const base::Error& error) {
 }
 
 void OlapDispatcher::bring_up_to_date() {
-  propagation::CollectedSets collected = clock_->collect(updates_);
+  // Of a replica that is lost, what it has not seen gets older.
+  propagation::CollectedSets collected =
+      replica_failure_ ? updates_->collect() : clock_->collect(updates_);
   const storage::Replica& replica = *replica_.tables;
   uint64_t changes = 0;
   uint64_t cpu_ns = 0;
@@ -544,7 +547,7 @@ void OlapDispatcher::bring_up_to_date() {
     lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to apply updates with"});
   }
   if (!collected.sets.empty()) updates_->recycle(std::move(collected.sets));
-  trim();
+  if (!replica_failure_) trim();
   const uint64_t end_ns = base::steady_ns();
   const bool changed = changes != 0 || table_rows_.size() != replica.table_count();
   if (changed || lacks_samples_) refresh_statistics();
@@ -568,6 +571,7 @@ void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
 
 // Where there is no memory for them, they stay as they are for now: plans are a little worse.
 void OlapDispatcher::refresh_statistics() try {
+  if (replica_failure_) return;  // a change of it may have ended halfway, here and below
   storage::Replica& replica = *replica_.tables;
   table_rows_.resize(replica.table_count());
   for (size_t id = keepers_.size(); id < table_rows_.size(); ++id) {
@@ -582,6 +586,7 @@ void OlapDispatcher::refresh_statistics() try {
 }
 
 void OlapDispatcher::publish_sizes() {
+  if (replica_failure_) return;
   const storage::Replica& replica = *replica_.tables;
   figures_.replica_vid = replica.snapshot();
   figures_.memory.replica = {};

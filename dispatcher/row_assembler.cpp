@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/string_ref.h"
 #include "base/types.h"
@@ -123,7 +125,11 @@ void RowAssembler::write_texts(const base::ColumnLayout& column, const storage::
     std::byte* const cell = rows[i] + column.offset;
     const std::string_view text = texts[at].view();
     if (is_inline) {
-      DIPTYCH_CHECK(text.size() <= column.type.length, "a string of a column fits the column");
+      if (text.size() > column.type.length) {
+        throw storage::ChunkFailure(
+            {base::ErrorCode::kCorrupt, fmt::format("a text of {} bytes in a column of {}",
+                                                    text.size(), column.type.to_string())});
+      }
       cell[0] = static_cast<std::byte>(text.size());
       copy_short(cell + 1, text.data(), text.size());
     } else {

@@ -57,6 +57,7 @@ class SideBySide {
     };
     std::vector<std::thread> threads;
     const auto useful = static_cast<uint32_t>(std::min<size_t>(lanes_, count));
+    threads.reserve(useful);  // what throws behind here leaves no thread that runs on
     try {
       for (uint32_t lane = 0; lane < useful; ++lane) threads.emplace_back(work, lane);
     } catch (const std::system_error&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,6 +145,7 @@ base::Result<void> export_batch(const Table& table, size_t number, ArrowArray* o
     columns.push_back(std::move(node));
   }
   batch->children.resize(columns.size());
+  batch->pointers.reserve(columns.size());  // behind here nothing throws
   for (size_t c = 0; c < columns.size(); ++c) {
     fill_array(std::move(columns[c]), chunk.rows, chunk.columns[c].null_count(),
                &batch->children[c]);
@@ -164,8 +166,12 @@ StreamNode* node_of(ArrowArrayStream* stream) {
 }
 
 int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  export_schema(node_of(stream)->columns, out);
-  return 0;
+  try {
+    export_schema(node_of(stream)->columns, out);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
 }
 
 // Past the end: an array that is released already.
@@ -173,9 +179,13 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
   StreamNode* const node = node_of(stream);
   *out = {};
   if (node->table == nullptr || node->next == node->table->chunks().size()) return 0;
-  if (auto exported = export_batch(node->table, node->next, out); !exported) {
-    node->error = exported.error().message;
-    return EOVERFLOW;
+  try {
+    if (auto exported = export_batch(node->table, node->next, out); !exported) {
+      node->error = exported.error().message;
+      return EOVERFLOW;
+    }
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
   }
   ++node->next;
   return 0;

@@ -1,5 +1,6 @@
 // TableBounds: the least and greatest values of a table's columns, as the newest snapshot's leaves
-// sum them up (storage/leaf.h, L3): they cover every live value, and maybe more.
+// sum them up (storage/leaf.h, L3): they cover every live value, and maybe more; but not those of a
+// leaf of DOUBLEs that has a NaN, and integers beyond 2^53 about. Estimates use them, nothing else.
 //
 //   ranges that changed ──summaries of their leaves──► bounds by range ──union──► by column
 //

@@ -18,6 +18,8 @@ namespace {
 // A column's values are given out anew, and sorted anew, once so many have changed since.
 constexpr size_t kChangeShare = 8;
 constexpr size_t kChangesMin = 64;
+// And while at most this share of what is drawn is not in memory.
+constexpr size_t kUnreadShare = 4;
 
 uint64_t key_of(base::Tid tid) {
   return uint64_t{tid.partition.value} << 32 | tid.ordinal;
@@ -162,21 +164,40 @@ void TableSample::refresh_column(const storage::Table& table, base::ColumnId id)
     column.set_number(slot, SampledValues::kNone);
     column.set_text(slot, std::nullopt);
   }
-  size_t done = 0;
-  while (done < column.unread.size()) {
-    const size_t read = read_leaf(table, id, std::span(column.unread).subspan(done), &column);
-    if (read == 0) break;
-    done += read;
+  std::vector<Place> absent;
+  for (size_t at = 0; at < column.unread.size();) {
+    const std::span<const Place> rest = std::span(column.unread).subspan(at);
+    size_t done = read_leaf(table, id, rest, &column);
+    if (done == 0) {
+      done = places_of_leaf(table, rest);
+      absent.insert(absent.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(done));
+    }
+    at += done;
   }
-  column.unread.erase(column.unread.begin(),
-                      column.unread.begin() + static_cast<std::ptrdiff_t>(done));
+  if (absent.empty() && !column.unread.empty()) column.is_old = true;  // what is missing has come
+  column.unread = std::move(absent);
+  const size_t drawn = slots_.size() - free_.size();
   if (rows_ == 0) {
     column.sample = nullptr;
     column.is_old = true;
-  } else if (column.unread.empty() && column.is_old) {
-    column.give_out(
-        levels_.rows == 0 ? SampledColumn::Extent::kWhole : SampledColumn::Extent::kSome, rows_);
+  } else if (column.is_old && column.unread.size() <= drawn / kUnreadShare) {
+    const bool is_whole = levels_.rows == 0 && column.unread.empty();
+    column.give_out(is_whole ? SampledColumn::Extent::kWhole : SampledColumn::Extent::kSome, rows_);
   }
+}
+
+size_t TableSample::places_of_leaf(const storage::Table& table, std::span<const Place> places) {
+  uint32_t position = 0;
+  const base::Tid first = places.front().tid;
+  const storage::Leaf& leaf = table.partition(first.partition).leaf_of(first.ordinal, &position);
+  const base::Tid end{first.partition, leaf.first_ordinal() + leaf.row_slots()};
+  const auto is_before = [](const Place& place, const base::Tid& tid) { return place.tid < tid; };
+  return static_cast<size_t>(std::lower_bound(places.begin(), places.end(), end, is_before) -
+                             places.begin());
+}
+
+bool TableSample::Column::has_many_changes() const {
+  return changes.size() > numbers.size() / kChangeShare + kChangesMin;
 }
 
 void TableSample::Column::clear() {
@@ -194,8 +215,14 @@ void TableSample::Column::set_number(Slot slot, double number) {
   if (std::bit_cast<uint64_t>(before) == std::bit_cast<uint64_t>(number)) return;
   if (!is_there) numbers.resize(slot + 1, SampledValues::kNone);
   numbers[slot] = number;
-  if (given != nullptr) changes.push_back({slot, number});
   is_old = true;
+  if (given == nullptr) return;
+  if (has_many_changes()) {
+    given = nullptr;  // given out anew
+    changes.clear();
+  } else {
+    changes.push_back({slot, number});
+  }
 }
 
 void TableSample::Column::set_text(Slot slot, std::optional<std::string_view> text) {
@@ -211,7 +238,7 @@ void TableSample::Column::set_text(Slot slot, std::optional<std::string_view> te
 }
 
 void TableSample::Column::give_out(SampledColumn::Extent extent, uint64_t table_rows) {
-  if (given == nullptr || changes.size() > numbers.size() / kChangeShare + kChangesMin) {
+  if (given == nullptr || has_many_changes()) {
     given.reset(new SampledValues(numbers));
     changes.clear();
   }

@@ -78,6 +78,7 @@ class TableSample {
     SampledColumnPtr sample;
 
     void clear();
+    bool has_many_changes() const;
     void set_number(Slot slot, double number);
     void set_text(Slot slot, std::optional<std::string_view> text);  // nothing: it keeps none
     void give_out(SampledColumn::Extent extent, uint64_t table_rows);
@@ -96,6 +97,8 @@ class TableSample {
   // Reads the first of these places that lie in one leaf; how many: none where it is not in memory.
   size_t read_leaf(const storage::Table& table, base::ColumnId id, std::span<const Place> places,
                    Column* column) const;
+  // How many of these places, of which there are some, lie in the first one's leaf.
+  static size_t places_of_leaf(const storage::Table& table, std::span<const Place> places);
 
   struct Owner {
     base::Tid tid;

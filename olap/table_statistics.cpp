@@ -1,6 +1,7 @@
 #include "olap/table_statistics.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace diptych::olap {
@@ -10,12 +11,16 @@ StatisticsKeeper::StatisticsKeeper(storage::Table* table)
       bounds_(table->schema()),
       sample_(table->schema()),
       seen_(table->schema().columns.size()) {
-  for (uint32_t p = 0; p < table->partition_count(); ++p) {
-    table->partition(base::PartitionId(p)).watch().note_all();
+  note_all();
+}
+
+void StatisticsKeeper::note_all() {
+  for (uint32_t p = 0; p < table_->partition_count(); ++p) {
+    table_->partition(base::PartitionId(p)).watch().note_all();
   }
 }
 
-void StatisticsKeeper::refresh(TableStatistics* statistics) {
+void StatisticsKeeper::refresh(TableStatistics* statistics) try {
   std::vector<storage::ChangeWatch::Changes> changes;
   for (uint32_t p = 0; p < table_->partition_count(); ++p) {
     changes.push_back(table_->partition(base::PartitionId(p)).watch().take());
@@ -37,6 +42,9 @@ void StatisticsKeeper::refresh(TableStatistics* statistics) {
     statistics->samples[c] = sample_.sample(base::ColumnId(static_cast<uint16_t>(c)));
   }
   statistics->lacks_samples = sample_.lacks_some();
+} catch (const std::bad_alloc&) {
+  note_all();  // the changes that were taken are half looked at
+  throw;
 }
 
 }  // namespace diptych::olap

@@ -42,11 +42,14 @@ class StatisticsKeeper {
  public:
   explicit StatisticsKeeper(storage::Table* table);
 
-  // Brings *statistics, which it alone writes, to the table as it stands.
+  // Brings *statistics, which it alone writes, to the table as it stands. Where memory runs out it
+  // throws, and all is looked at the next time.
   void refresh(TableStatistics* statistics);
   const TableSample& sample() const { return sample_; }
 
  private:
+  void note_all();
+
   storage::Table* table_;
   TableBounds bounds_;
   TableSample sample_;

@@ -19,8 +19,9 @@
 //   O1  Every request is in exactly one share; the shares are the batch.
 //   O2  Requests of one procedure in one share lie next to each other, and, with several workers,
 //       those of one hint among them; these, and those without a hint, are in their order of
-//       submission. Procedures come in the order of their first requests in the batch: what is left
-//       over of a batch comes first in the next one, so no procedure waits for ever.
+//       submission. Procedures come in the order of their first requests in the batch. What a batch
+//       leaves over comes first in the next one, and the procedure that was cut short behind the
+//       others (oltp/worker.cpp): they take turns, and none waits for ever.
 //   O3  No share is larger than share_max(requests, workers).
 
 #pragma once

@@ -151,6 +151,8 @@ class BwPages {
     Entry separator;
   };
 
+  enum class Merge { kDone, kDoesNotFit, kOvertaken };  // the last: by a change of the same pages
+
   static void put(Word* page, Node* node) {
     // relaxed: the page is not in the tree yet; the swap that shows it publishes this.
     page->store(reinterpret_cast<uint64_t>(node), std::memory_order_relaxed);
@@ -168,7 +170,7 @@ class BwPages {
   Inner* without_child(typename Memory::Guard& lane, const Inner& parent, uint32_t left) const;
   Node* merged(typename Memory::Guard& lane, Node* left, Node* right) const;
   bool fit_in_one(const Node* left, const Node* right) const;
-  bool try_merge(const Path& path, uint32_t level);
+  Merge try_merge(const Path& path, uint32_t level);
   void check_page(const Word& page, const Entry& low, const Entry& high, Census* census) const;
   void check_leaf(const Leaf& leaf, const Entry& low, const Entry& high, Census* census) const;
 

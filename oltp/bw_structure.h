@@ -1,9 +1,10 @@
-// The structure changes of BwPages, and the check of its invariants; included by bw_tree.h.
+// The structure changes of BwPages; included by bw_tree.h.
 
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/check.h"
 #include "oltp/bw_pages.h"
@@ -172,15 +173,27 @@ auto BwPages<kWords, kNodeBytes, Atomic>::without_child(typename Memory::Guard& 
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 void BwPages<kWords, kNodeBytes, Atomic>::shrink(const Entry& entry, uint32_t level) {
   Path path;
-  for (descend(entry, &path); level < path.height; descend(entry, &path), ++level) {
+  bool was_alone = false;
+  for (descend(entry, &path); level < path.height; descend(entry, &path)) {
     uint32_t children = path.steps[level].node->count;
-    if (children > 1 && try_merge(path, level)) --children;
     // A single child cannot merge, but its parent can, and then it has a neighbour.
+    if (children > 1) {
+      const Merge merge = try_merge(path, level);
+      if (merge == Merge::kOvertaken) continue;  // who overtook may not have merged this page
+      if (merge == Merge::kDone && std::exchange(was_alone, false)) {
+        --level;
+        continue;
+      }
+      if (merge == Merge::kDone) --children;
+    }
     if (children > std::max(1u, Nodes::kChildrenMax / 4)) return;
+    was_alone = children == 1;
+    ++level;
   }
 }
 
-// An empty node, or one with a single child, merges with a full one too: it must not stay for ever.
+// An empty leaf merges with a full one too, and a node of a single child with a nearly full one:
+// they must not stay for ever.
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 bool BwPages<kWords, kNodeBytes, Atomic>::fit_in_one(const Node* left, const Node* right) const {
   const bool leaves = left->level == 0;
@@ -217,7 +230,7 @@ auto BwPages<kWords, kNodeBytes, Atomic>::merged(typename Memory::Guard& lane, N
 }
 
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
-bool BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t level) {
+auto BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t level) -> Merge {
   const auto [parent_page, parent, child] = path.steps[level];
   const uint32_t at = child + 1 < parent->count ? child : child - 1;
   Word* const left_page = parent->children[at];
@@ -225,11 +238,13 @@ bool BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t l
   Node* const left = node_of(*left_page);
   Node* const right = node_of(*right_page);
   // What was read may belong to another state of the parent; then the swap fails.
-  if (left == nullptr || right == nullptr || !fit_in_one(left, right)) return false;
+  if (left == nullptr || right == nullptr) return Merge::kOvertaken;
+  if (!fit_in_one(left, right)) return Merge::kDoesNotFit;
   if (level == 0 && !is_alone()) {
     Leaves::freeze(static_cast<Leaf*>(left));
     Leaves::freeze(static_cast<Leaf*>(right));
-    if (!fit_in_one(left, right)) return false;  // entries came meanwhile: the frozen are replaced
+    // Entries came meanwhile: the frozen are replaced.
+    if (!fit_in_one(left, right)) return Merge::kDoesNotFit;
   }
   auto lane = memory_.enter();
   Node* const both = merged(lane, left, right);
@@ -243,58 +258,12 @@ bool BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t l
   if (!lane->swap(changes)) {
     lane->give_back(both);
     if (!last) lane->give_back(upper);
-    return false;
+    return Merge::kOvertaken;
   }
   for (Node* const node : {left, right, static_cast<Node*>(parent)}) lane->retire(node);
   lane->retire(right_page);
   if (last) lane->retire(left_page);
-  return true;
-}
-
-template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
-uint64_t BwPages<kWords, kNodeBytes, Atomic>::check() const {
-  Census census;
-  check_page(*root_, Entry{}, Entry::infinity(), &census);
-  DIPTYCH_CHECK(root()->level == 0 || root()->count >= 2, "P3");
-  DIPTYCH_CHECK(census.pages == memory_.pages_in_use(), "P4: pages");
-  DIPTYCH_CHECK(census.pages == memory_.nodes_in_use(), "P4: nodes");
-  return census.entries;
-}
-
-template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
-void BwPages<kWords, kNodeBytes, Atomic>::check_page(const Word& page, const Entry& low,
-                                                     const Entry& high, Census* census) const {
-  // relaxed: no operation is under way.
-  DIPTYCH_CHECK((page.load(std::memory_order_relaxed) & 1) == 0, "M4: no descriptor is left");
-  const Node* const node = node_of(page);
-  DIPTYCH_CHECK(node != nullptr, "P4: a reachable page is not gone");
-  ++census->pages;
-  if (node->level == 0) return check_leaf(*static_cast<const Leaf*>(node), low, high, census);
-  const auto& inner = *static_cast<const Inner*>(node);
-  DIPTYCH_CHECK(inner.count >= 1 && inner.separators[inner.count - 1] == high, "P1: upper bound");
-  for (uint32_t i = 0; i < inner.count; ++i) {
-    const Entry& from = i == 0 ? low : inner.separators[i - 1];
-    DIPTYCH_CHECK(from < inner.separators[i], "P1: separators ascend");
-    DIPTYCH_CHECK(node_of(*inner.children[i])->level + 1 == inner.level, "P1: one level");
-    check_page(*inner.children[i], from, inner.separators[i], census);
-  }
-}
-
-template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
-void BwPages<kWords, kNodeBytes, Atomic>::check_leaf(const Leaf& leaf, const Entry& low,
-                                                     const Entry& high, Census* census) const {
-  DIPTYCH_CHECK(leaf.low == low && leaf.high == high, "P1: a leaf knows its bounds");
-  DIPTYCH_CHECK(leaf.count <= Nodes::kEntriesMax, "a leaf has so many places");
-  const typename Nodes::LeafView view(leaf);
-  const Entry* before = nullptr;
-  uint64_t entries = 0;
-  for (auto place = view.begin(); const Entry* const entry = view.next(&place); ++entries) {
-    DIPTYCH_CHECK(before == nullptr || *before < *entry, "entries ascend, and none comes twice");
-    DIPTYCH_CHECK(!(*entry < low) && *entry < high, "P1: entries lie within the bounds");
-    before = entry;
-  }
-  DIPTYCH_CHECK(entries == view.size(), "the view counts its entries");
-  census->entries += entries;
+  return Merge::kDone;
 }
 
 }  // namespace diptych::oltp

@@ -26,9 +26,9 @@
 #include <optional>
 #include <span>
 
+#include "oltp/bw_check.h"
 #include "oltp/bw_group.h"
 #include "oltp/bw_hints.h"
-#include "oltp/bw_pages.h"
 #include "oltp/bw_structure.h"
 #include "oltp/index.h"
 

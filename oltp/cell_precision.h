@@ -1,5 +1,6 @@
 // Cell precision: whether the decimals that a procedure writes have no more digits than their
-// columns, as far as the compiler knows the cells: a compare for each decimal that is written.
+// columns, as far as the compiler knows the cells: a compare for each decimal that is written. And
+// whether what it is given, and what it replies, are values of their types.
 
 #pragma once
 
@@ -49,6 +50,33 @@ std::optional<base::ColumnId> imprecise_column(const Row& row) {
     if (!keeps_precision(row.*kMember) && !found) [[unlikely]]
       found = base::kColumn<kMember>;
   });
+  return found;
+}
+
+template <class Cell>
+constexpr bool is_of_its_type(const Cell& cell) {
+  if constexpr (requires { cell.fits(); }) {
+    return cell.fits();
+  } else {
+    return keeps_precision(cell);
+  }
+}
+template <class Cell>
+constexpr bool is_of_its_type(const base::Nullable<Cell>& cell) {
+  return cell.is_null || is_of_its_type(cell.value);
+}
+
+// The name of the first member of the struct that is not; nullptr: there is none.
+template <class Struct>
+const char* member_beyond_its_type(const Struct& cells) {
+  const char* found = nullptr;
+  if constexpr (base::Described<Struct>) {
+    boost::mp11::mp_for_each<base::Members<Struct>>([&](auto described) {
+      using Member = decltype(described);
+      if (!is_of_its_type(cells.*Member::pointer) && found == nullptr) [[unlikely]]
+        found = Member::name;
+    });
+  }
   return found;
 }
 

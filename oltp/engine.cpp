@@ -53,6 +53,7 @@ void Engine::State::end_threads() {
 
 void Engine::State::serve(uint32_t worker) {
   base::name_this_thread("oltp-" + std::to_string(worker));
+  base::mark_this_thread_as_of(this);
   const std::vector<uint32_t>& cores = core.options.placement.cores;
   if (!cores.empty()) base::pin_this_thread(std::span(&cores[worker % cores.size()], 1));
   uint64_t seen = 0;
@@ -249,14 +250,17 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
     return report;
   }
   state_->reach_boundary();
+  std::vector<Request*> conflicted;
   for (auto& worker : state_->workers) {
     const WorkerReport share = std::exchange(worker->report(), WorkerReport());
     report.committed += share.committed;
     report.aborted += share.aborted;
     report.conflicts += share.conflicts;
-    report.again.insert(report.again.end(), share.again.begin(), share.again.end());
+    report.again.insert(report.again.end(), share.unrun.begin(), share.unrun.end());
+    conflicted.insert(conflicted.end(), share.conflicted.begin(), share.conflicted.end());
     report.slow.insert(report.slow.end(), share.slow.begin(), share.slow.end());
   }
+  report.again.insert(report.again.end(), conflicted.begin(), conflicted.end());
   add(&state_->batches, 1);
   add(&state_->committed, report.committed);
   add(&state_->aborted, report.aborted);
@@ -267,6 +271,11 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
 base::Vid Engine::last_vid() const {
   // acquire: whoever asks from another thread sees what the commit did (C1).
   return base::Vid(state_->core.last_vid.load(std::memory_order_acquire));
+}
+
+bool Engine::runs_procedure_here(bool leads) const {
+  if (leads) return state_->workers.front()->mark().read().has_value();
+  return base::is_this_thread_of(state_.get());
 }
 
 std::vector<RunningProcedure> Engine::running() const {

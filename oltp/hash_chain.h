@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
@@ -105,6 +106,9 @@ class HashChains {
     return present;
   }
 
+  // How many times a bucket got followers since the last call. The leader, between batches.
+  uint64_t take_extended() { return std::exchange(extended_, 0); }
+
   // Calls on_bucket(Bucket*) for all that follow the first one, which loses them. It must empty the
   // bucket, and may extend the first one anew.
   template <class OnBucket>
@@ -122,6 +126,24 @@ class HashChains {
     std::vector<Siblings> noted;
     walk(
         &noted, first, [](Bucket*) {}, on_bucket, [](const Siblings&) {});
+  }
+
+  // Whether what is in the bucket and behind it has room in fewer buckets: in one, or two.
+  static bool needs_fewer(Bucket* first) {
+    // relaxed: nobody else is at the table.
+    if (first->next.load(std::memory_order_relaxed) == nullptr) return false;
+    size_t buckets = 0;
+    size_t taken = 0;
+    const auto count = [&](const Bucket* bucket) {
+      ++buckets;
+      for (const auto& entry : bucket->entries) {
+        // relaxed: as above.
+        if (entry.load(std::memory_order_relaxed) != 0) ++taken;
+      }
+    };
+    count(first);
+    for_each_behind(first, count);
+    return taken <= (buckets > 2 ? 2 : 1) * Bucket::kEntries;
   }
 
   size_t allocated_bytes() const { return memory_.allocated_bytes(); }
@@ -157,6 +179,7 @@ class HashChains {
 
   // Under mutex_, where others may, here and below.
   Bucket* take(size_t depth) {
+    ++extended_;
     const size_t count = Bucket::fan_at(depth);
     std::vector<Bucket*>& idle = count == 1 ? idle_ : idle_fans_;
     if (!idle.empty()) {
@@ -177,6 +200,7 @@ class HashChains {
   base::Arena memory_;              // guarded by mutex_, with several workers
   std::vector<Bucket*> idle_;       // likewise: empty ones
   std::vector<Bucket*> idle_fans_;  // likewise, by their firsts
+  uint64_t extended_ = 0;           // likewise
   std::vector<Siblings> walked_;    // of take_apart; empty between its calls
 };
 

@@ -27,7 +27,9 @@
 //            ordered index instead.
 // Threads    see index.h. With one worker the table grows at an insert, else at reclaim(); until
 //            then what is too much for its bucket lies behind it, on ways of a few buckets.
-// Memory     18 bytes an entry; it does not shrink.
+// Memory     18 bytes an entry; it does not shrink. Keys that come and go would leave each bucket
+//            the longest chain that it ever had: so between batches, for each chain that was begun,
+//            some buckets have their turn, and those with more behind them than they need lose it.
 // Bodies     hash_index_body.h, for who makes one of other atomics
 // Benchmark  tests/oltp/hash_index_bench.cpp
 
@@ -113,9 +115,11 @@ class BasicHashIndex final : public Index {
   static constexpr uint32_t kLevelMax = kLevelAtFirst + kHashBits - 1;
   static constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
 
+  using Chains = HashChains<Atomic>;
   using Entry = Atomic<uint64_t>;  // writers: any worker by compare-and-swap; who put it, erases
   static constexpr size_t kBucketEntries = Bucket::kEntries;
   static constexpr uint64_t kEntriesPerTwoBuckets = 7;  // at most half full
+  static constexpr uint64_t kTurnsAChain = 8;           // of shorten_chains
   static_assert(sizeof(Bucket) == 64);
   static constexpr uint32_t kAllEntries = (1u << kBucketEntries) - 1;
 
@@ -131,6 +135,9 @@ class BasicHashIndex final : public Index {
   }
   // The same in two vectors. (By the compilers' extensions: <immintrin.h> in a header of procedures
   // takes a second of every compilation.)
+#ifndef __AVX2__
+#error "procedures are compiled for x86-64-v3, as the database is: add -march=x86-64-v3"
+#endif
   static uint32_t matching_alone(const Bucket& bucket, uint64_t wanted) {
     using Entries = uint64_t __attribute__((vector_size(32), may_alias));
     using Signs = double __attribute__((vector_size(32)));
@@ -178,6 +185,9 @@ class BasicHashIndex final : public Index {
   // made meanwhile. A segment is as large as all before it, too much to make at once.
   void prepare_pages(const std::byte* bucket);
   void grow();
+  // What is in the bucket and behind it is placed anew; entries with the bit go to another bucket.
+  void place_anew(Bucket* bucket, uint64_t bit, Bucket* other);
+  void shorten_chains();
 
   Concurrency concurrency_;
   base::MemoryPlace place_;
@@ -187,7 +197,8 @@ class BasicHashIndex final : public Index {
   // [segment]: the address that bucket 0 would have, if the segment had all before it in front.
   std::array<uintptr_t, kLevelMax - kLevelAtFirst + 2> bases_{};
   Atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
-  HashChains<Atomic> chains_;
+  Chains chains_;
+  uint64_t shortened_ = 0;  // the buckets up to it had their turn
 };
 
 using HashIndex = BasicHashIndex<>;

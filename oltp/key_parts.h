@@ -1,9 +1,9 @@
 // Key parts: what a caller gives for a part of a key, as a cell of the index's column.
 //
 // An int literal becomes the column's own type, and an integer of any type that the column can
-// hold. One that it cannot hold is the key of no row, as a string is that is longer than its
-// column: it must not be cut to the key of another row. A floating-point number is taken by DOUBLE
-// only.
+// hold; but not of a column that counts in units: 5 is no DECIMAL(8,2), DATE or TIMESTAMP. One that
+// it cannot hold is the key of no row, as a string is that is longer than its column: it must not
+// be cut to the key of another row. A floating-point number is taken by DOUBLE only.
 //
 // Cost       none where the types are the same, or the column's holds all of the value's.
 
@@ -46,6 +46,16 @@ struct IntegerOf<base::Decimal<P, S>> {
   using type = int64_t;
 };
 
+// Whether the cell's integer is another number than the cell.
+template <class Cell>
+inline constexpr bool kHasUnits = false;
+template <>
+inline constexpr bool kHasUnits<base::Date> = true;
+template <>
+inline constexpr bool kHasUnits<base::Timestamp> = true;
+template <uint8_t P, uint8_t S>
+inline constexpr bool kHasUnits<base::Decimal<P, S>> = S != 0;
+
 template <class Cell>
 inline constexpr bool kIsNullable = false;
 template <class Cell>
@@ -75,6 +85,8 @@ constexpr Part as_part(const Value& value, bool* fit) {
     using Integer = typename IntegerOf<Part>::type;
     static_assert(std::is_integral_v<Value> && !std::is_void_v<Integer>,
                   "a number is the key of a column of numbers, a floating-point one of DOUBLE");
+    static_assert(!kHasUnits<Part>,
+                  "an integer is no DECIMAL with a scale, DATE or TIMESTAMP: give the key as one");
     *fit = *fit && holds<Integer>(value);
     return Part{static_cast<Integer>(value)};
   } else {

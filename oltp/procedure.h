@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "base/row_binding.h"
 #include "oltp/access_plan.h"
+#include "oltp/cell_precision.h"
 #include "oltp/isolation.h"
 #include "oltp/transaction.h"
 
@@ -94,9 +95,17 @@ consteval bool points_elsewhere() {
     return false;
   }
 }
+// An overlong string would be cut without a word where its bytes are looked at.
+inline base::Error beyond_its_type(const std::string& procedure, const char* what,
+                                   const char* member) {
+  return {base::ErrorCode::kInvalidArgument,
+          "procedure \"" + procedure + "\", " + what + " \"" + member +
+              "\": the string is longer than its type, or the decimal has more digits"};
+}
 }  // namespace detail
 
-// body: base::Result<Reply>(Transaction&, const Arguments&).
+// body: base::Result<Reply>(Transaction&, const Arguments&). Where these are described, the call is
+// aborted with kInvalidArgument if a cell of them is longer, or has more digits, than its type.
 template <class Arguments, class Reply, class Body>
 ProcedureDefinition define_procedure(std::string name, Body body,
                                      ProcedureOptions<Arguments> options = {}) {
@@ -113,12 +122,19 @@ ProcedureDefinition define_procedure(std::string name, Body body,
   definition.reply_columns = detail::cells_of<Reply>();
   definition.isolation = options.isolation;
   definition.version = options.version;
-  definition.body = [body = std::move(body)](Transaction& txn, std::span<const std::byte> arguments,
-                                             std::span<std::byte> reply) -> base::Result<void> {
+  definition.body = [body = std::move(body), name = definition.name](
+                        Transaction& txn, std::span<const std::byte> arguments,
+                        std::span<std::byte> reply) -> base::Result<void> {
     Arguments typed;
     std::memcpy(static_cast<void*>(&typed), arguments.data(), sizeof typed);
+    if (const char* const member = detail::member_beyond_its_type(typed)) [[unlikely]] {
+      return detail::beyond_its_type(name, "argument", member);
+    }
     base::Result<Reply> result = body(txn, typed);
     if (!result) return result.error();
+    if (const char* const member = detail::member_beyond_its_type(*result)) [[unlikely]] {
+      return detail::beyond_its_type(name, "reply", member);
+    }
     if (!reply.empty()) std::memcpy(reply.data(), &*result, sizeof(Reply));
     return {};
   };

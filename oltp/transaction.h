@@ -222,7 +222,8 @@ class Transaction : public TransactionCore {
     const std::optional<base::ColumnId> imprecise = detail::imprecise_column(row);
     if (imprecise) [[unlikely]]
       return misuse_of_precision(table.table, *imprecise);
-    return insert_row(table.table, reinterpret_cast<const std::byte*>(&row));
+    return insert_row(table.table, reinterpret_cast<const std::byte*>(&row),
+                      base::columns_hash<Row>());
   }
 
   // Calls visit(const RowHandle&, const Values&) -> ScanStep for each visible row in the range, in

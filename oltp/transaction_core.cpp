@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -233,7 +234,7 @@ bool TransactionCore::claim_groups(const RowHandle& handle,
 }
 
 WritableRow TransactionCore::open_row(const RowHandle& handle,
-                                      std::span<const base::ColumnId> columns) {
+                                      std::span<const base::ColumnId> columns) try {
   if (handle.transaction != stamp_) {
     misuse_of_handle();
     return {};
@@ -250,6 +251,9 @@ WritableRow TransactionCore::open_row(const RowHandle& handle,
     return {};
   }
   return worker_->open_row(write, shape);
+} catch (const std::bad_alloc&) {
+  fail(base::ErrorCode::kOutOfMemory);  // whatever the procedure makes of it
+  throw;
 }
 
 void TransactionCore::misuse_of_primary_key(const WriteShape& shape) {
@@ -261,19 +265,27 @@ void TransactionCore::misuse_of_primary_key(const WriteShape& shape) {
                                    shape.table->schema->column(*column).name));
 }
 
-void TransactionCore::close_row(const WritableRow& open) {
+void TransactionCore::close_row(const WritableRow& open) try {
   auto closed = worker_->close_row(open, read_vid_);
   if (closed) return;
   closed.code() == base::ErrorCode::kInvalidArgument ? misuse(closed.error())
                                                      : fail(closed.error());
+} catch (const std::bad_alloc&) {
+  fail(base::ErrorCode::kOutOfMemory);  // whatever the procedure makes of it
+  throw;
 }
 
-base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
+base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row,
+                                                    uint64_t columns_hash) try {
   if (!begin_operation()) return *failure_;
   Worker& worker = *worker_;
   Table* const found = worker.core_->find_table(table_id);
   if (found == nullptr) return misuse_of_unbound();
   Table& table = *found;
+  if (columns_hash != 0 && table.columns_hash != columns_hash) {
+    return misuse(table,
+                  "a row of another struct is inserted; is the TableRef another database's?");
+  }
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) {
     return misuse(fits.error());
   }
@@ -301,14 +313,18 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     if (inserted == IndexInsert::kTaken) {
       // The procedure learns that there is such a row, and may commit all the same.
       if (worker.reads_.is_recorded()) worker.reads_.add_key(index, key.bytes());
+      taken_ = &index;
       return base::ErrorCode::kAlreadyExists;
     }
     return fail(base::ErrorCode::kConflict);
   }
   return RowHandle{&table, &slot, row_id, stamp_};
+} catch (const std::bad_alloc&) {
+  fail(base::ErrorCode::kOutOfMemory);  // whatever the procedure makes of it
+  throw;
 }
 
-void TransactionCore::erase_row(const RowHandle& handle) {
+void TransactionCore::erase_row(const RowHandle& handle) try {
   Write* write = own_write(handle, nullptr);
   if (write == nullptr) return;
   if (write->table->layout.group_count > 1) {
@@ -326,8 +342,11 @@ void TransactionCore::erase_row(const RowHandle& handle) {
     write->kind = WriteKind::kErase;
     return;
   }
-  write->kind = WriteKind::kInsertErased;
   forget_inserted_keys(*write);
+  write->kind = WriteKind::kInsertErased;
+} catch (const std::bad_alloc&) {
+  fail(base::ErrorCode::kOutOfMemory);  // whatever the procedure makes of it
+  throw;
 }
 
 void TransactionCore::forget_inserted_keys(const Write& write) {

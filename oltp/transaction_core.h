@@ -168,7 +168,10 @@ class TransactionCore {
   // failed), and then that they are there. Long strings are copied from where they point.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
   void close_row(const WritableRow& open);
-  base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row);
+  // The transaction fails unless the table's columns have these names and types
+  // (base::columns_hash); 0: the caller knows that the row is the table's.
+  base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row,
+                                     uint64_t columns_hash = 0);
   void erase_row(const RowHandle& handle);
   base::Result<void> scan_range(base::IndexId index, const KeyRange& range,
                                 const ScanOptions& options, const ColumnChoice& choice,
@@ -258,7 +261,8 @@ class TransactionCore {
   bool alone_;       // no other worker runs
   bool unrecorded_;  // no read is validated at the end
   std::unique_ptr<const base::Error> failure_;
-  uint64_t operations_left_;  // 0 once it has failed
+  const TableIndex* taken_ = nullptr;  // where an insert met its key, the last that did
+  uint64_t operations_left_;           // 0 once it has failed
   uint32_t stamp_;
 };
 

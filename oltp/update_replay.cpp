@@ -1,6 +1,7 @@
 #include "oltp/update_replay.h"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -38,7 +39,11 @@ void UpdateReplay::run(Worker* worker) {
   // relaxed: it only shares out the work.
   for (size_t i = 0; (i = next_.fetch_add(1, std::memory_order_relaxed)) < parts_.size();) {
     Part& part = parts_[i];
-    part.applied = TableReplay(core_, &core_->table(part.table), worker).apply(batches_);
+    try {
+      part.applied = TableReplay(core_, &core_->table(part.table), worker).apply(batches_);
+    } catch (const std::bad_alloc&) {
+      part.applied = base::ErrorCode::kOutOfMemory;
+    }
   }
 }
 

@@ -24,6 +24,7 @@ class UpdateReplay {
 
   void run(Worker* worker);
   // kCorrupt: as TableReplay; or updates of a table that is not there, of which nothing was done.
+  // kOutOfMemory.
   base::Result<void> result() const;
 
  private:

@@ -1,5 +1,6 @@
 #include "oltp/worker.h"
 
+#include <algorithm>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -16,15 +17,30 @@ namespace {
 // further rounds waits for the next batch.
 constexpr int kRetryRounds = 3;
 
+// Of what is left of a share, the procedure that was cut short comes last (BatchOrder, O2).
+void let_others_go_first(std::vector<Request*>* left) {
+  const auto is_other = [&](const Request* request) {
+    return request->procedure != left->front()->procedure;
+  };
+  std::rotate(left->begin(), std::find_if(left->begin(), left->end(), is_other), left->end());
+}
+
 // With one worker no transaction begins with more of them.
 constexpr size_t kDeadEntriesMax = 128;
 
 // An expected outcome has no text; who called should still read where it came from.
-base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error error) {
-  if (!error.message.empty()) return error;
-  if (error.code == base::ErrorCode::kConflict) {
-    return error.within(
+base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Error& error,
+                           const TableIndex* taken, bool lost) {
+  if (lost) {
+    return base::Error(
+        base::ErrorCode::kConflict,
         fmt::format("procedure \"{}\" lost against others in every run", procedure.name));
+  }
+  if (!error.message.empty()) return error;
+  if (error.code == base::ErrorCode::kAlreadyExists && taken != nullptr) {
+    return error.within(
+        fmt::format("in procedure \"{}\": table \"{}\" has a row with the key in index \"{}\"",
+                    procedure.name, taken->table->schema->name, taken->schema.name));
   }
   return error.within(fmt::format("in procedure \"{}\"", procedure.name));
 }
@@ -98,10 +114,10 @@ void Worker::run_share(Share requests, uint64_t deadline_ns) {
   }
   retry_deferred(deadline_ns);
   mark_.end();
-  std::swap(report_.again, deferred_);
+  std::swap(report_.conflicted, deferred_);
   deferred_.clear();
-  report_.again.insert(report_.again.end(), requests.begin() + static_cast<std::ptrdiff_t>(next),
-                       requests.end());
+  report_.unrun.assign(requests.begin() + static_cast<std::ptrdiff_t>(next), requests.end());
+  let_others_go_first(&report_.unrun);
 }
 
 void Worker::retry_deferred(uint64_t deadline_ns) {
@@ -152,8 +168,12 @@ Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   Transaction txn(this, read_vid, request->now, request->random_seed, core_->options.operations_max,
                   stamp_, planned);
   base::Result<void> result = call_body(procedure, txn, *request);
-  if (txn.failed()) result = *txn.failure_;  // whatever the procedure makes of it
-  if (result && !commit(&txn, request)) result = base::ErrorCode::kConflict;
+  bool lost = txn.failed();
+  if (lost) result = *txn.failure_;  // whatever the procedure makes of it
+  if (result && !commit(&txn, request)) {
+    lost = true;
+    result = base::ErrorCode::kConflict;
+  }
   if (result) {
     const auto first = static_cast<uint32_t>(inserted_before);
     request->inserted = {id_, first, static_cast<uint32_t>(inserted_rows_.size()) - first};
@@ -162,10 +182,10 @@ Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   }
   inserted_rows_.resize(inserted_before);
   roll_back();
-  const bool conflict = result.code() == base::ErrorCode::kConflict;
-  if (conflict && !give_up(request)) return RunEnd::kConflict;
-  request->outcome =
-      for_the_caller(procedure, conflict ? base::ErrorCode::kConflict : result.error());
+  // One that the procedure makes itself is how it aborts.
+  lost = lost && result.code() == base::ErrorCode::kConflict;
+  if (lost && !give_up(request)) return RunEnd::kConflict;
+  request->outcome = for_the_caller(procedure, result.error(), txn.taken_, lost);
   ++report_.aborted;
   return RunEnd::kEnded;
 }

@@ -46,7 +46,7 @@ struct WorkerReport {
   uint64_t committed = 0;
   uint64_t aborted = 0;
   uint64_t conflicts = 0;
-  std::vector<Request*> again;
+  std::vector<Request*> unrun, conflicted;  // the latter in each run
   std::vector<SlowRun> slow;
 };
 
@@ -252,7 +252,7 @@ class Worker {
   // Moves the row in the indexes whose keys are in old_keys_.
   base::Result<void> update_keys(const Write& write, base::Vid read_vid);
   // Of an inserted row, from the first indexes.
-  void erase_inserted_entries(const Write& write, size_t index_count);
+  void erase_inserted_entries(const Write& write, size_t index_count) noexcept;
   // Takes back the newest write, an insert that reached only the first indexes.
   void undo_insert(size_t index_count);
   void take_row(Table* table, base::RowId row_id, size_t index_count);

@@ -60,12 +60,17 @@ Write* Worker::erase_groups(const RowHandle& handle) {
 
 void Worker::fill_slot(const Table& table, RowSlot* slot, const std::byte* row) {
   std::memcpy(slot->row(), row, table.layout.bytes);
+  // Memory may run out, and who takes the row back reads its cells.
+  const auto set = [&](const base::ColumnLayout& column, base::Text text) {
+    std::memcpy(slot->row() + column.offset, &text, sizeof text);
+  };
+  for (const base::ColumnId id : table.layout.long_strings) set(table.layout.column(id), {});
   for (const base::ColumnId id : table.layout.long_strings) {
     const base::ColumnLayout& column = table.layout.column(id);
-    base::Text text;
-    if (!base::is_null_cell(column, row)) text = strings_.copy(base::load_string(column, row));
-    std::memcpy(slot->row() + column.offset, &text, sizeof text);
-    string_changes_.push_back({{}, text});
+    string_changes_.emplace_back();
+    if (base::is_null_cell(column, row)) continue;
+    string_changes_.back().after = strings_.copy(base::load_string(column, row));
+    set(column, string_changes_.back().after);
   }
 }
 
@@ -171,13 +176,13 @@ IndexInsert Worker::insert_entry(TableIndex* index, const base::Key& key, base::
 }
 
 void Worker::log_keys(Write* write) {
-  write->keys_logged = true;
   for (const auto& index : write->table->indexes) {
     if (index->primary) continue;
     base::Key key;
     index->encoder.encode(write->slot->row(), &key);
     key_changes_.push_back({index.get(), write->row_id, std::string(key.bytes()), true});
   }
+  write->keys_logged = true;
 }
 
 void Worker::keep_old_keys(Write* write, const WriteShape& shape) {
@@ -199,20 +204,24 @@ base::Result<void> Worker::update_keys(const Write& write, base::Vid read_vid) {
     index.encoder.encode(row, &key);
     if (!key.ok()) return index.key_too_long();
     if (key.bytes() == old.key.bytes()) continue;
+    // Memory may run out before the entry is there, and not between it and its note.
+    key_changes_.reserve(key_changes_.size() + 2);
+    KeyChange changes[] = {{&index, write.row_id, std::string(old.key.bytes()), false},
+                           {&index, write.row_id, std::string(key.bytes()), false}};
     // relaxed: who meets the new entry, or the row's new version by the old entry, got there
     // through the index or the commit's VID, and so sees this store too.
     index.rekeyed.store(true, std::memory_order_relaxed);
     const IndexInsert inserted = insert_entry(&index, key, write.row_id, read_vid);
     if (inserted == IndexInsert::kTaken) return index.key_taken(row);
     if (inserted == IndexInsert::kConflict) return base::ErrorCode::kConflict;
-    key_changes_.push_back({&index, write.row_id, std::string(old.key.bytes()), false});
-    key_changes_.push_back(
-        {&index, write.row_id, std::string(key.bytes()), inserted == IndexInsert::kInserted});
+    changes[1].inserted = inserted == IndexInsert::kInserted;
+    for (KeyChange& change : changes) key_changes_.push_back(std::move(change));
   }
   return {};
 }
 
-void Worker::erase_inserted_entries(const Write& write, size_t index_count) {
+// As insert_entry.
+void Worker::erase_inserted_entries(const Write& write, size_t index_count) noexcept {
   for (size_t i = 0; i < index_count; ++i) {
     TableIndex& index = *write.table->indexes[i];
     if (!index.primary && write.keys_logged) continue;  // key_changes_ has them

@@ -26,6 +26,7 @@ BulkLoad::BulkLoad(storage::Replica* replica, Applier* applier, base::TableId ta
       cores_(std::move(cores)),
       block_rows_(replica->options().block_rows),
       chunks_max_(std::max<size_t>(2, replica->partition_count() * block_rows_ / kChunkRows)) {
+  empty_.reserve(chunks_max_ + 2);  // whatever happens to the memory meanwhile
   partitions_.resize(replica->partition_count());
   for (uint32_t p = 0; p < replica->partition_count(); ++p) {
     partitions_[p].applier = &applier->partition(table, base::PartitionId(p));

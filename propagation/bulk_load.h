@@ -26,8 +26,9 @@
 // Invariants
 //   B1  A row is in a chunk, in a partition's `waiting`, or in the partition and its index; it goes
 //       that way in the order of the load.
-//   B2  After finish the partitions' full ranges are blocks. After discard the replica has the rows
-//       that it had: those of the load are erased, and ranges of them alone are dropped.
+//   B2  After finish the partitions' full ranges are blocks, but for those with too much text for
+//       one, which stay pages. After discard the replica has the rows that it had: those of the
+//       load are erased, and ranges of them alone are dropped.
 
 #pragma once
 

@@ -70,6 +70,7 @@ void BufferManager::remove_resident(const BufferedChunk* chunk, const ChunkMemor
 
 void BufferManager::enter(const BufferedChunk* chunk) {
   const std::lock_guard lock(mutex_);
+  make_room_for_resident();
   add_resident(chunk);
 }
 

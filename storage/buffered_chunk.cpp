@@ -39,10 +39,10 @@ BufferedChunk::~BufferedChunk() {
 
 void BufferedChunk::fill(BufferManager* manager, ChunkMemory bytes) {
   DIPTYCH_CHECK(manager_ == nullptr && memory_.bytes().empty(), "a chunk is filled once");
-  manager_ = manager;
   is_changed_.store(true, std::memory_order_relaxed);  // relaxed: nobody else knows it yet
   set_resident(std::move(bytes), kHot);
-  if (manager_ != nullptr) manager_->enter(this);
+  if (manager != nullptr) manager->enter(this);
+  manager_ = manager;  // not before: who has not entered does not leave
 }
 
 void BufferedChunk::fill(BufferManager* manager, const SavedChunk& saved) {

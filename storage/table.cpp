@@ -184,7 +184,10 @@ Table::Table(const base::TableSchema& schema, const StorageOptions& options, Buf
 }
 
 Table::Table(Table* cut)
-    : schema_(cut->schema_), block_rows_(cut->block_rows_), layout_(cut->layout_) {
+    : cut_schema_(std::make_unique<base::TableSchema>(*cut->schema_)),
+      schema_(cut_schema_.get()),
+      block_rows_(cut->block_rows_),
+      layout_(cut->layout_) {
   for (Partition& partition : cut->partitions_) partitions_.emplace_back(partition.cut());
 }
 

@@ -152,6 +152,7 @@ class Table {
   size_t memory_bytes() const { return figures().memory_bytes(); }
 
  private:
+  std::unique_ptr<const base::TableSchema> cut_schema_;  // what is cut outlives further DDL
   const base::TableSchema* schema_;
   uint32_t block_rows_;
   base::RowLayout layout_;

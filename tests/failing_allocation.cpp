@@ -8,11 +8,15 @@ namespace diptych::test {
 namespace {
 
 thread_local uint64_t allocations_left = 0;  // until one fails; 0: none does
+thread_local bool lasts_on = false;
+thread_local bool one_has_failed = false;
 
 }  // namespace
 
-FailingAllocation::FailingAllocation(uint64_t number) {
+FailingAllocation::FailingAllocation(uint64_t number, Lasts lasts) {
   allocations_left = number;
+  lasts_on = lasts == Lasts::kOn;
+  one_has_failed = false;
 }
 
 FailingAllocation::~FailingAllocation() {
@@ -20,14 +24,18 @@ FailingAllocation::~FailingAllocation() {
 }
 
 bool FailingAllocation::has_failed() const {
-  return allocations_left == 0;
+  return one_has_failed;
 }
 
 #if !defined(DIPTYCH_TSAN) && !defined(DIPTYCH_ASAN)
 namespace {
 
 void* allocate(size_t bytes, size_t alignment) {
-  if (allocations_left != 0 && --allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left != 0 && --allocations_left == 0) {
+    one_has_failed = true;
+    if (lasts_on) allocations_left = 1;
+    throw std::bad_alloc();
+  }
   // aligned_alloc wants a size that is a multiple.
   bytes = (bytes + alignment - 1) / alignment * alignment;
   void* const memory = alignment <= alignof(std::max_align_t)

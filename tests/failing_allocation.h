@@ -1,4 +1,5 @@
-// The n-th allocation of a thread throws std::bad_alloc, as where the system has no memory left.
+// The n-th allocation of a thread throws std::bad_alloc, as where the system has no memory left; or
+// all do from there on.
 // Not in a build with a sanitizer, whose own operator new stays: kAllocationsCanFail.
 
 #pragma once
@@ -14,8 +15,10 @@ inline constexpr bool kAllocationsCanFail = !kSanitized;
 // Of this thread, while the object lives. One at a time.
 class FailingAllocation {
  public:
+  enum class Lasts : uint8_t { kOnce, kOn };
+
   // `number`: from 1, of those by operator new.
-  explicit FailingAllocation(uint64_t number);
+  explicit FailingAllocation(uint64_t number, Lasts lasts = Lasts::kOnce);
   ~FailingAllocation();
   FailingAllocation(const FailingAllocation&) = delete;
   FailingAllocation& operator=(const FailingAllocation&) = delete;

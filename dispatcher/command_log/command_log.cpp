@@ -418,7 +418,6 @@ base::Result<void> CommandLog::write_group() {
     if (failure_) return *failure_;
   }
   if (writing_.frame.empty()) return {};
-  const uint64_t begin_ns = base::steady_ns();
   size_t bytes = writing_.frame.bytes();
   for (const uint32_t procedure : writing_.procedures) {
     bytes += FrameWriter::kDefinitionBytes + definition(procedure).name.size();
@@ -427,6 +426,7 @@ base::Result<void> CommandLog::write_group() {
   if (files_.current() == nullptr || !files_.current()->has_room(bytes)) {
     if (auto begun = begin_next(writing_.start, bytes); !begun) return begun;
   }
+  const uint64_t begin_ns = base::steady_ns();  // not while it waited for space
   // A version that is newer than a call's labels what a save has, which is not replayed: so it is
   // where a library is replaced.
   for (const uint32_t procedure : writing_.procedures) {
@@ -512,6 +512,7 @@ void CommandLog::answer_expired() {
     take_from(&filling_.requests);
   }
   for (oltp::Request* const request : expired) {
+    if (!request->outcome.ok()) continue;
     request->outcome = base::Error(base::ErrorCode::kIo,
                                    "the call has run, but its time is over while the log waits for "
                                    "space on the disk; whether it is kept is not known");

@@ -77,19 +77,24 @@ Result<TransferReply> transfer(Transaction& txn, const Tables& tables, const Tra
 Result<InterestReply> interest(Transaction& txn, const Tables& tables, const Interest& order) {
   InterestReply reply{};
   Result<Nothing> booked = Nothing{};
-  auto scanned =
-      txn.scan(tables.account_branch, prefix(tables.account_branch, order.branch), {},
-               [&](const RowHandle& handle, const Account& account) {
-                 const Money paid = {account.balance.units * order.percent.units / 10'000};
-                 if (account.id == kOwnAccount || paid.units <= 0) return ScanStep::kContinue;
-                 auto claimed = txn.claim<Account>(handle);
-                 booked = claimed ? book(txn, tables, *claimed, paid, "interest")
-                                  : Result<Nothing>(claimed.error());
-                 if (!booked) return ScanStep::kStop;
-                 ++reply.accounts;
-                 reply.paid.units += paid.units;
-                 return ScanStep::kContinue;
-               });
+  auto scanned = txn.scan(
+      tables.account_branch, prefix(tables.account_branch, order.branch), {},
+      [&](const RowHandle& handle, const Account& account) {
+        Money paid;
+        if (__builtin_mul_overflow(account.balance.units, order.percent.units, &paid.units)) {
+          booked = txn.abort("so much interest is no amount of money");
+          return ScanStep::kStop;
+        }
+        paid.units /= 10'000;
+        if (account.id == kOwnAccount || paid.units <= 0) return ScanStep::kContinue;
+        auto claimed = txn.claim<Account>(handle);
+        booked = claimed ? book(txn, tables, *claimed, paid, "interest")
+                         : Result<Nothing>(claimed.error());
+        if (!booked) return ScanStep::kStop;
+        ++reply.accounts;
+        reply.paid.units += paid.units;
+        return ScanStep::kContinue;
+      });
   if (!scanned) return scanned.error();
   if (!booked) return booked.error();
   auto own = txn.get_for_update(tables.account_pkey, kOwnAccount);

@@ -127,5 +127,11 @@ TEST_F(CallProgram, ALibraryThatDoesNotFitIsNamed) {
   EXPECT_THAT(unbound.err, AllOf(HasSubstr("module \"bank\""), HasSubstr("table \"account\"")));
 }
 
+TEST_F(CallProgram, TwoLibrariesOfOneNameAreRefused) {
+  const Outcome outcome = call({"--procedures", DIPTYCH_BANK, "--list"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("another of the libraries is a module \"bank\", too"));
+}
+
 }  // namespace
 }  // namespace diptych::cli

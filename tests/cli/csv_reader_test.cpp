@@ -119,6 +119,19 @@ TEST(CsvReader, AQuotedFieldHasAMostOfBytesWhateverFieldsItsRecordHas) {
                      "67108864 bytes"}));
 }
 
+// A file without line ends, which is no CSV, is not taken into memory.
+TEST(CsvReader, ABareFieldHasAMostOfBytesAndARecordOfFields) {
+  const std::string wide(kFieldBytesMax / 2 + 1, 'x');
+  EXPECT_EQ(read_all("a," + wide + wide + "\nb\n"),
+            (Records{"!line 1 field 1: a field of more than 67108864 bytes", "b"}));
+  const std::string commas(kFieldsMax - 1, ',');
+  const bool is_whole =
+      read_all(commas + "\nb\n") == Records{std::string(kFieldsMax - 1, '|'), "b"};
+  EXPECT_TRUE(is_whole);
+  EXPECT_EQ(read_all(commas + ",\nb\n"),
+            (Records{"!line 1 field 65535: more than 65536 fields", "b"}));
+}
+
 TEST(CsvReader, AFieldKnowsTheLineItBeginsOn) {
   CsvReader reader(pieces("\"a\nb\",\"c\n\",d\nnext\n", SIZE_MAX));
   CsvRecord record;

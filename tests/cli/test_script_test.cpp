@@ -102,6 +102,18 @@ TEST(TestScript, LoopsOfNothingEndToo) {
   EXPECT_EQ(fault_of(text), "line 2: loops go through more than 2000000 rounds");
 }
 
+TEST(TestScript, LoopsInEachOtherHaveALimit) {
+  const auto nested = [](int depth) {
+    std::string text;
+    for (int i = 0; i < depth; ++i) text += "foreach x" + std::to_string(i) + " 1\n";
+    text += "statement ok\nA\n\n";
+    for (int i = 0; i < depth; ++i) text += "endloop\n";
+    return text;
+  };
+  EXPECT_EQ(records_of(nested(64)).size(), 1U);
+  EXPECT_EQ(fault_of(nested(65)), "line 65: more than 64 loops in each other");
+}
+
 TEST(TestScript, RequireAndModeAreRecordsThatAreSkipped) {
   const auto records = records_of(
       "require icu\n\nmode output_hash\n\nstatement ok\nA\n\nskipif diptych\nrequire more\n");

@@ -5,12 +5,13 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dispatcher/database.h"
+#include "tests/dispatcher/bank_fixture.h"
 #include "tests/failing_allocation.h"
 #include "tests/storage/temporary_directory.h"
 
@@ -30,10 +31,15 @@ struct Ended {
   bool closed = false;  // and saved
 };
 
-class OutOfMemory : public testing::TestWithParam<LogMode> {
+struct Shortage {
+  LogMode log;
+  test::FailingAllocation::Lasts lasts;
+};
+
+class OutOfMemory : public testing::TestWithParam<Shortage> {
  protected:
   std::unique_ptr<Database> open() const {
-    auto opened = Database::open({.path = path_, .log = GetParam()});
+    auto opened = Database::open({.path = path_, .log = GetParam().log});
     EXPECT_TRUE(opened.ok()) << opened.error().to_string();
     return opened ? std::move(*opened) : nullptr;
   }
@@ -45,7 +51,7 @@ class OutOfMemory : public testing::TestWithParam<LogMode> {
     bool done = false;
     bool failed = false;
     {
-      const test::FailingAllocation failing(number);
+      const test::FailingAllocation failing(number, GetParam().lasts);
       try {
         const auto created = database->execute_ddl(kAsked);
         done = created.ok();
@@ -56,7 +62,7 @@ class OutOfMemory : public testing::TestWithParam<LogMode> {
     }
     // Without a log DDL is saved where the database is closed, and that may say that it could not.
     const bool closed = database->close().ok();
-    if (GetParam() == LogMode::kNone) done = done && closed;
+    if (GetParam().log == LogMode::kNone) done = done && closed;
     if (done && !closed) return 3;
     return 16 + (done ? 1 : 0) + (failed ? 2 : 0) + (closed ? 4 : 0);
   }
@@ -82,7 +88,7 @@ class OutOfMemory : public testing::TestWithParam<LogMode> {
     const auto database = open();
     ASSERT_NE(database, nullptr);
     const size_t tables = database->catalog().table_count();
-    const bool unsaved = GetParam() == LogMode::kNone && !ended.closed && tables == 0;
+    const bool unsaved = GetParam().log == LogMode::kNone && !ended.closed && tables == 0;
     ASSERT_TRUE(tables == 2 || (tables == 1 && !ended.done) || unsaved) << tables;
     for (const base::TableSchema& table : database->catalog().tables()) {
       const auto counted = database->query("SELECT count(*) FROM " + table.name);
@@ -99,9 +105,15 @@ class OutOfMemory : public testing::TestWithParam<LogMode> {
   std::string path_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Logs, OutOfMemory, testing::Values(LogMode::kCommand, LogMode::kNone),
+using Lasts = test::FailingAllocation::Lasts;
+INSTANTIATE_TEST_SUITE_P(Logs, OutOfMemory,
+                         testing::Values(Shortage{LogMode::kCommand, Lasts::kOnce},
+                                         Shortage{LogMode::kCommand, Lasts::kOn},
+                                         Shortage{LogMode::kNone, Lasts::kOnce}),
                          [](const auto& test) {
-                           return test.param == LogMode::kNone ? "None" : "Command";
+                           const bool logs = test.param.log != LogMode::kNone;
+                           const bool once = test.param.lasts == Lasts::kOnce;
+                           return std::string(logs ? "Command" : "None") + (once ? "Once" : "On");
                          });
 
 TEST_P(OutOfMemory, InDdlLeavesADatabaseThatOpens) {
@@ -117,7 +129,85 @@ TEST_P(OutOfMemory, InDdlLeavesADatabaseThatOpens) {
     if (!ended.failed) break;
     survived += ended.alive ? 1 : 0;
   }
-  EXPECT_GT(survived, 30U);
+  EXPECT_GT(survived, GetParam().lasts == Lasts::kOnce ? 30U : 10U);
+}
+
+// Where a load fails that has perhaps committed, what is acknowledged later must be there after a
+// crash, and the load as a whole or not at all.
+class OutOfMemoryInALoad : public testing::TestWithParam<Lasts> {
+ protected:
+  static constexpr int32_t kLoaded = 50;
+  static constexpr int32_t kPaid = 1000;  // the account of the calls
+
+  std::unique_ptr<Bank> open() const { return Bank::open({.path = path_}); }
+
+  static base::Result<void> pay(Bank* bank) {
+    auto paid = bank->database->call(bank->bump, {.id = kPaid, .balance = {}}).get();
+    if (!paid) return paid.error();
+    return {};
+  }
+
+  // 16, 1: the load succeeded, 2: an allocation failed, 4: the call behind it was acknowledged.
+  int ask(uint64_t number) const {
+    const auto bank = open();
+    if (bank == nullptr) return 1;
+    const Account paid{kPaid, {0}, 0};
+    if (!bank->database->call(bank->open_account, {.id = paid.id, .balance = {}}).get()) return 2;
+    std::vector<Account> rows;
+    for (int32_t id = 0; id < kLoaded; ++id) rows.push_back({id, {100}, 0});
+    bool asked = false;
+    const auto all = [&]() -> base::Result<oltp::RowBatch> {
+      if (std::exchange(asked, true)) return oltp::RowBatch{};
+      return oltp::RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
+    };
+    bool done = false;
+    bool failed = false;
+    {
+      const test::FailingAllocation failing(number, GetParam());
+      const auto loaded = bank->database->load(bank->accounts.table, all);
+      done = loaded.ok();
+      if (!done && loaded.code() != base::ErrorCode::kOutOfMemory) return 3;
+      failed = failing.has_failed();
+    }
+    return 16 + (done ? 1 : 0) + (failed ? 2 : 0) + (pay(bank.get()).ok() ? 4 : 0);
+  }
+
+  std::string path_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Shortages, OutOfMemoryInALoad, testing::Values(Lasts::kOnce, Lasts::kOn),
+                         [](const auto& test) {
+                           return test.param == Lasts::kOnce ? "Once" : "On";
+                         });
+
+TEST_P(OutOfMemoryInALoad, NothingAcknowledgedIsLost) {
+  if (!test::kAllocationsCanFail) GTEST_SKIP() << "a sanitizer has its own operator new";
+  uint64_t refused = 0;
+  for (uint64_t number = 1;; number += 1 + number / 12) {
+    SCOPED_TRACE(testing::Message() << "allocation " << number);
+    const storage::test::TemporaryDirectory folder;
+    path_ = folder.path() + "/bank";
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(ask(number));  // without closing
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const bool lives = WIFEXITED(status);
+    const int code = lives ? WEXITSTATUS(status) : 16 + 2;
+    ASSERT_GE(code, 16) << "what it was told is wrong: " << code;
+    const auto bank = open();
+    ASSERT_NE(bank, nullptr);
+    const auto loaded =
+        bank->number("SELECT count(*) FROM account WHERE id < " + std::to_string(kLoaded));
+    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+    EXPECT_TRUE(*loaded == kLoaded || (*loaded == 0 && (code & 1) == 0)) << *loaded;
+    const auto paid = bank->number("SELECT sum(version) FROM account");
+    EXPECT_EQ(paid.ok() ? *paid : -1, (code & 4) != 0 ? 1 : 0);
+    EXPECT_EQ(bank->database->compare_replicas()->differences, 0U);
+    if (HasFailure() || (code & 2) == 0) break;
+    refused += lives && (code & 1) == 0 ? 1 : 0;
+  }
+  EXPECT_GT(refused, 5U);
 }
 
 }  // namespace

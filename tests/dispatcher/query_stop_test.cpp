@@ -118,6 +118,10 @@ TEST_F(QueryStop, StatementsThatEndedInTimeKeepTheirResults) {
   const std::vector<std::string> statements = {"SELECT count(*) FROM account", kEndless,
                                                "SELECT no_such_column FROM account"};
   auto results = database().query_batch(statements, {.timeout_ns = 50 * kMs});
+  // Where the machine has other things to do, the first one takes longer.
+  for (uint64_t ms = 100; !results[0].ok() && ms < 5000; ms *= 2) {
+    results = database().query_batch(statements, {.timeout_ns = ms * kMs});
+  }
   ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
   EXPECT_EQ(std::get<int64_t>(results[0]->rows[0][0]), 3000);
   EXPECT_EQ(results[1].code(), base::ErrorCode::kDeadlineExceeded);

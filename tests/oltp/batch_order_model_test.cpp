@@ -1,6 +1,9 @@
 // BatchOrder against its invariants O1-O3 for random batches, and what it is for in small ones.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <random>
@@ -208,6 +211,48 @@ TEST(BatchOrderEngine, RequestsOfAHintRunOnOneWorkerOneAfterTheOther) {
     }
   }
   EXPECT_EQ(home.size(), 6u);
+}
+
+// New calls of one procedure always come while the batch's time lasts for some of them only.
+TEST(BatchOrderEngine, AProcedureIsReachedThoughAnothersCallsTakeAllTheTimeThereIs) {
+  const base::Catalog catalog = bank_catalog();
+  for (const uint32_t workers : {1u, 2u}) {
+    propagation::UpdateQueue queue;
+    EngineOptions options;
+    options.placement.threads = workers;
+    options.batch_time_max_ns = 2'000'000;
+    Engine engine(&catalog, options, &queue);
+    const auto slow = engine.register_procedure(define_procedure<Nothing, Nothing>(
+        "slow", [](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return Nothing{};
+        }));
+    std::atomic<size_t> reached = 0;
+    const auto quick = engine.register_procedure(define_procedure<Nothing, Nothing>(
+        "quick", [&](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          // relaxed: read when the batch is over.
+          reached.fetch_add(1, std::memory_order_relaxed);
+          return Nothing{};
+        }));
+    const Nothing none;
+    std::deque<Request> requests;
+    std::vector<Request*> batch;
+    const auto call = [&](base::ProcedureId procedure) {
+      Request& request = requests.emplace_back();
+      request.procedure = procedure;
+      request.arguments = std::as_bytes(std::span(&none, 1));
+      batch.push_back(&request);
+    };
+    for (size_t i = 0; i < 20 * workers; ++i) call(slow);
+    for (size_t i = 0; i < workers; ++i) call(quick);
+    int batches = 0;
+    for (; reached < workers && batches < 10; ++batches) {
+      batch = engine.run_batch(batch).again;
+      while (batch.size() < 20 * workers) call(slow);
+    }
+    EXPECT_EQ(reached, workers);
+    EXPECT_LE(batches, 3);
+  }
 }
 
 }  // namespace

@@ -97,6 +97,47 @@ TEST(HashChains, AnEntryIsNearInATableThatIsFarTooSmall) {
   EXPECT_EQ(index.check(), 1000u);
 }
 
+// Keys come and go, and their number stays: so does the memory, and so do the chains.
+TEST(HashChains, StayShortWhereKeysComeAndGo) {
+  for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
+    constexpr uint64_t kRows = 6'000;
+    CountedIndex index(concurrency, base::NumaNode(0));
+    uint64_t next = 0;
+    const auto insert = [&] {
+      index.insert(key_of(next), base::RowId(next % (2 * kRows)), nullptr);
+      ++next;
+    };
+    const auto turn_over = [&](int times) {
+      for (uint64_t i = 0; i < static_cast<uint64_t>(times) * kRows; ++i) {
+        const uint64_t oldest = next - kRows;
+        ASSERT_TRUE(index.erase(key_of(oldest), base::RowId(oldest % (2 * kRows))));
+        insert();
+        if (i % 100 == 0) index.reclaim();
+      }
+    };
+    const auto loads_of_an_insert = [&] {
+      turn_over(1);
+      loads = 0;
+      for (int i = 0; i < 1000; ++i) insert();
+      const uint64_t taken = loads;
+      for (int i = 0; i < 1000; ++i) {
+        --next;
+        index.erase(key_of(next), base::RowId(next % (2 * kRows)));
+      }
+      return static_cast<double>(taken) / 1000;
+    };
+    while (next < kRows) insert();
+    index.reclaim();
+    const double at_first = loads_of_an_insert();
+    turn_over(5);
+    const size_t bytes = index.memory_bytes();
+    turn_over(100);
+    EXPECT_LE(static_cast<double>(index.memory_bytes()), 1.1 * static_cast<double>(bytes));
+    EXPECT_LE(loads_of_an_insert(), 1.2 * at_first);
+    EXPECT_EQ(index.check(), kRows);
+  }
+}
+
 // More than the hash bits can tell apart: a key that is erased and inserted again and again within
 // a batch leaves as many entries with the same bits.
 TEST(HashChains, EntriesWithTheSameHashBitsLieOneBehindTheOther) {

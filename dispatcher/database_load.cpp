@@ -1,0 +1,84 @@
+// Bulk loads: rows of a table that come as one transaction, past the log, into both replicas.
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "dispatcher/database_state.h"
+#include "propagation/bulk_load.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>& next) {
+  try {
+    return next();
+  } catch (const std::exception& thrown) {
+    return base::Error(base::ErrorCode::kAborted,
+                       fmt::format("the source of the rows threw: {}", thrown.what()));
+  } catch (...) {
+    return base::Error(base::ErrorCode::kAborted,
+                       "the source of the rows threw something that is no std::exception");
+  }
+}
+
+}  // namespace
+
+base::Result<LoadReport> Database::load(base::TableId table,
+                                        const std::function<base::Result<RowBatch>()>& next) {
+  if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto found = state_->check_table(held, table); !found) return found.error();
+  try {
+    return state_->load(held, table, next);
+  } catch (const std::bad_alloc&) {
+    return state_->lose_memory_unlogged(held);
+  }
+}
+
+base::Result<LoadReport> Database::State::load(
+    const BatchGate::Exclusive& held, base::TableId table,
+    const std::function<base::Result<RowBatch>()>& next) {
+  if (log != nullptr) before_unlogged_change(held);
+  // A row of the load may get the RowID of one whose delete the replica has yet to apply.
+  olap_dispatcher->bring_up_to_date();
+  if (auto usable = check_replica(); !usable) return usable.error();
+  std::optional<propagation::BulkLoad> sink;
+  if (options.export_updates) {
+    sink.emplace(
+        &replica, &applier, table,
+        [&](uint32_t count, const auto& body) { executor.run_parallel(count, body); },
+        placement.olap.cores);
+  }
+  LoadReport report;
+  clock.batch_begins(base::steady_ns());
+  const auto counted = [&] {
+    auto batch = next_batch(next);
+    if (batch) report.rows += batch->count;
+    return batch;
+  };
+  auto loaded = engine.load(table, counted, sink ? &*sink : nullptr);
+  clock.batch_ends(engine.last_vid());
+  if (loaded && sink) sink->finish(*loaded);
+  if (sink && sink->failure()) olap_dispatcher->lose_replica(*sink->failure());
+  if (!loaded) return loaded.error();
+  report.vid = *loaded;
+  // It has committed, whatever has become of the replica: so either a manifest has it from here on,
+  // or calls are refused.
+  if (log != nullptr) {
+    log->skip_to(*loaded);
+    if (auto saved = save_unlogged(held); !saved) return saved.error().within("the load");
+  }
+  // Of the load, only its VID is in the queue: the replica's freshness.
+  olap_dispatcher->bring_up_to_date();
+  if (auto usable = check_replica(); !usable) return usable.error();
+  olap_dispatcher->publish_figures(held);
+  return report;
+}
+
+}  // namespace diptych::dispatcher

@@ -107,11 +107,15 @@ class PostgresPeer:
     """What random_query_test.py asks: the tables of one schema at a time."""
 
     name = "PostgreSQL"
+    is_postgres = True
     refusal = ""  # of the last query without rows
 
     def __init__(self):
         self.server = Server()
         self.connection = self.server.connect()
+        # As text: Python's timedelta has no months.
+        from psycopg.types.string import TextLoader
+        self.connection.adapters.register_loader("interval", TextLoader)
 
     def new_schema(self):
         self.connection.execute("SET client_min_messages = error;"

@@ -8,8 +8,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(DIPTYCH_ARCH x86-64-v3 CACHE STRING "The oldest processor that the binary must run on (-march)")
 set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for none")
-option(DIPTYCH_TESTS "Build the tests" ON)
-option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
+option(DIPTYCH_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(DIPTYCH_FUZZ "Build the libFuzzer targets (clang): everything is instrumented for them" OFF)
 set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
 set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
@@ -22,9 +22,10 @@ if(DIPTYCH_CCACHE)
 endif()
 
 add_library(diptych_settings INTERFACE)
-target_include_directories(diptych_settings INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(diptych_settings INTERFACE ${diptych_SOURCE_DIR})
+target_compile_features(diptych_settings INTERFACE cxx_std_20)
 target_compile_options(diptych_settings INTERFACE
-  -march=${DIPTYCH_ARCH} -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Wconversion
+  -march=${DIPTYCH_ARCH} -Wall -Wextra -Wpedantic $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror> -Wshadow -Wnon-virtual-dtor -Wconversion
   -Wno-sign-conversion -Wno-missing-field-initializers -fno-omit-frame-pointer
   $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>  # clang's default
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 sees overlaps in "text" + std::string (PR 105651)
@@ -96,7 +97,7 @@ function(diptych_library name)
     target_compile_options(diptych_${name} PRIVATE -falign-functions=64 -falign-loops=64)
   endif()
   target_sources(diptych_${name} PUBLIC
-    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${headers})
+    FILE_SET HEADERS BASE_DIRS ${diptych_SOURCE_DIR} FILES ${headers})
   set_target_properties(diptych_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   target_link_libraries(diptych_${name} PUBLIC diptych_settings ${arg_LINKS})
 endfunction()
@@ -110,8 +111,8 @@ function(diptych_embed library)
   list(JOIN arg_FILES "|" files)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DLIBRARY=${library} -DTABLE=${arg_TABLE} -DHEADER=${arg_HEADER}
-            "-DFILES=${files}" -DOUTPUT=${output} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-    DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+            "-DFILES=${files}" -DOUTPUT=${output} -P ${diptych_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${paths} ${diptych_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding files in ${library}" VERBATIM)
   target_sources(diptych_${library} PRIVATE ${output})
 endfunction()
@@ -177,14 +178,17 @@ function(diptych_tests folder)
   gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS ${folder})
 endfunction()
 
-# diptych_benchmarks(FOLDER [LINKS target...]): one google-benchmark program from every *_bench.cpp of tests/FOLDER.
+# diptych_benchmarks(FOLDER [LINKS target...]): one google-benchmark program from every *_bench.cpp of tests/FOLDER,
+# which the target all_benchmarks builds, and `all` does not.
+add_custom_target(all_benchmarks)
 function(diptych_benchmarks folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_bench.cpp)
   if(NOT sources OR NOT DIPTYCH_BENCHMARKS)
     return()
   endif()
-  add_executable(${folder}_bench ${sources})
+  add_executable(${folder}_bench EXCLUDE_FROM_ALL ${sources})
+  add_dependencies(all_benchmarks ${folder}_bench)
   target_link_libraries(${folder}_bench PRIVATE ${arg_LINKS} benchmark::benchmark benchmark::benchmark_main)
 endfunction()
 
@@ -197,7 +201,7 @@ function(diptych_procedure_module name)
   set_target_properties(${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
-  target_link_options(${name} PRIVATE LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/procedure_module.map)
+  target_link_options(${name} PRIVATE LINKER:--version-script=${diptych_SOURCE_DIR}/cmake/procedure_module.map)
   target_link_libraries(${name} PRIVATE diptych_settings fmt::fmt Boost::headers)
 endfunction()
 
@@ -209,7 +213,7 @@ function(diptych_procedure_host target)
     target_link_options(${target} PRIVATE
       LINKER:--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive)
   endforeach()
-  target_link_options(${target} PRIVATE LINKER:--dynamic-list=${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
+  target_link_options(${target} PRIVATE LINKER:--dynamic-list=${diptych_SOURCE_DIR}/cmake/procedure_host.list)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
-    ${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
+    ${diptych_SOURCE_DIR}/cmake/procedure_host.list)
 endfunction()

@@ -16,7 +16,8 @@ from document import blocks, console_steps, without_times
 ROOT, CALLER, DIPTYCH, BANK = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
 DOCUMENT = ROOT / "docs/stored-procedures.md"
 SOURCES = ["examples/bank/schema.sql", "examples/bank/bank.h", "examples/bank/bank.cpp",
-           "docs/stored_procedures.cpp", "examples/bank/CMakeLists.txt"]
+           "docs/stored_procedures.cpp", "examples/bank/CMakeLists.txt",
+           "docs/own_project/CMakeLists.txt"]
 
 
 def lines_of(text: str) -> list[str]:

@@ -207,7 +207,7 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       }
       if (length < 0) throw NaiveError("substring");
       std::string result;
-      const int64_t end = std::min(start + length - 1, static_cast<int64_t>(string.size()));
+      const int128_t end = std::min<int128_t>(int128_t{start} + length - 1, string.size());
       for (int64_t i = std::max(start, int64_t{1}); i <= end; ++i) result += string.at(i - 1);
       return result;
     }

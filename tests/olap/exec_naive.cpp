@@ -348,71 +348,14 @@ Value naive_evaluate(const Expression& e, const Row& row) {
   }
 }
 
-namespace {
-
-bool satisfies(const std::vector<ExpressionPtr>& predicates, const Row& row) {
+bool naive_satisfies(const std::vector<ExpressionPtr>& predicates, const Row& row) {
   for (const ExpressionPtr& predicate : predicates) {
     if (naive_evaluate(*predicate, row) != Value(true)) return false;
   }
   return true;
 }
 
-// The build rows that have a match, or none: each is asked as a probe row of the mirrored join.
-std::vector<Row> naive_build_rows(const Operator& op, const std::vector<Row>& probe,
-                                  const std::vector<Row>& build) {
-  std::vector<Row> result;
-  for (const Row& b : build) {
-    const bool matched = std::any_of(probe.begin(), probe.end(), [&](const Row& p) {
-      for (size_t i = 0; i < op.probe_keys.size(); ++i) {
-        const Value equal = compare(Kind::kEqual, naive_evaluate(*op.probe_keys[i], p),
-                                    naive_evaluate(*op.build_keys[i], b));
-        if (equal != Value(true)) return false;
-      }
-      Row both = p;
-      both.insert(both.end(), b.begin(), b.end());
-      return satisfies(op.predicates, both);
-    });
-    if (matched == (op.join == JoinKind::kBuildSemi)) result.push_back(b);
-  }
-  return result;
-}
-
-std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
-  if (keeps_build_rows(op.join)) {
-    return naive_build_rows(op, naive_execute(*op.children[0], tables),
-                            naive_execute(*op.children[1], tables));
-  }
-  std::vector<Row> result;
-  const std::vector<Row> build = naive_execute(*op.children[1], tables);
-  for (const Row& p : naive_execute(*op.children[0], tables)) {
-    bool matched = false;
-    for (const Row& b : build) {
-      bool match = true;
-      for (size_t i = 0; i < op.probe_keys.size(); ++i) {
-        match &= compare(Kind::kEqual, naive_evaluate(*op.probe_keys[i], p),
-                         naive_evaluate(*op.build_keys[i], b)) == Value(true);
-      }
-      Row both = p;
-      both.insert(both.end(), b.begin(), b.end());
-      if (!match || !satisfies(op.predicates, both)) continue;
-      matched = true;
-      if (op.join == JoinKind::kInner || op.join == JoinKind::kLeft) result.push_back(both);
-    }
-    if (op.join == JoinKind::kLeft && !matched) {
-      Row row = p;
-      row.resize(op.output.size());
-      result.push_back(row);
-    }
-    if (op.join == JoinKind::kMark) {
-      result.push_back(p);
-      result.back().push_back(matched);
-    }
-    if ((op.join == JoinKind::kSemi && matched) || (op.join == JoinKind::kAnti && !matched)) {
-      result.push_back(p);
-    }
-  }
-  return result;
-}
+namespace {
 
 // Of a variance the number that its argument casts to a DOUBLE, if that is exact.
 const Expression& exact_argument(const Aggregate& one) {
@@ -581,7 +524,7 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
       break;
     default: result = naive_execute(*op.children[0], tables); break;
   }
-  std::erase_if(result, [&](const Row& row) { return !satisfies(op.predicates, row); });
+  std::erase_if(result, [&](const Row& row) { return !naive_satisfies(op.predicates, row); });
   if (op.kind == OperatorKind::kProject) {
     for (Row& row : result) {
       Row out;

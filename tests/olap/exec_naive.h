@@ -43,6 +43,10 @@ Value naive_ordered_set(const Aggregate& aggregate, std::vector<Value> values);
 // The rows with the window's values behind them (exec_naive_window.cpp).
 std::vector<Row> naive_window(const Operator& op, std::vector<Row> rows);
 
+// Whether the row passes all predicates; and the rows of a join (exec_naive_join.cpp).
+bool naive_satisfies(const std::vector<ExpressionPtr>& predicates, const Row& row);
+std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables);
+
 // All rounds' rows (exec_naive_recursion.cpp).
 std::vector<Row> naive_recursion(const Operator& op, NaiveTables tables);
 
@@ -51,5 +55,17 @@ bool naive_like(std::string_view text, std::string_view pattern);
 
 // -1, 0, 1; both of one type and not null.
 int naive_compare(const Value& a, const Value& b);
+
+// An order of rows of the same types, by their values; nulls come first.
+struct NaiveRowBefore {
+  bool operator()(const Row& a, const Row& b) const {
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (base::is_null(a[i]) != base::is_null(b[i])) return base::is_null(a[i]);
+      const int order = base::is_null(a[i]) ? 0 : naive_compare(a[i], b[i]);
+      if (order != 0) return order < 0;
+    }
+    return false;
+  }
+};
 
 }  // namespace diptych::olap::test

@@ -6,26 +6,9 @@
 
 namespace diptych::olap::test {
 
-using base::is_null;
-
-namespace {
-
-struct RowBefore {
-  bool operator()(const Row& a, const Row& b) const {
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (is_null(a[i]) != is_null(b[i])) return is_null(a[i]);
-      const int order = is_null(a[i]) ? 0 : naive_compare(a[i], b[i]);
-      if (order != 0) return order < 0;
-    }
-    return false;
-  }
-};
-
-}  // namespace
-
 std::vector<Row> naive_recursion(const Operator& op, NaiveTables tables) {
   std::vector<Row> result;
-  std::set<Row, RowBefore> seen;
+  std::set<Row, NaiveRowBefore> seen;
   std::vector<Row> round = naive_execute(*op.children[0], tables);
   while (true) {
     if (!op.expressions.empty()) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "olap/execution/column_predicate.h"
+#include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {
@@ -33,58 +34,28 @@ enum class Spread : uint8_t { kOne, kNear, kFew, kAny };
 
 class CodesModel : public ::testing::TestWithParam<uint64_t> {
  protected:
-  CodesModel() : random_(GetParam()), replica_(options()) {
+  CodesModel() : random_(GetParam()), replica_(small_blocks(2)) {
     const base::TableId id = replica_.add_table(kCodeTypes);
+    ModelRows rows{.count = 3000 + below(4500),
+                   .row = [this](uint64_t) { return row(); },
+                   .value = [this](uint16_t c) { return below(10) == 0 ? kNull : value_of(c); }};
     for (size_t c = 0; c < kCodeTypes.size(); ++c) {
       spreads_.push_back(static_cast<Spread>(below(4)));
       nulls_in_.push_back(below(3) == 0 ? 0 : below(40));
+      rows.updated.push_back(static_cast<uint16_t>(c));
     }
-    tables_.emplace_back();
-    add_rows(id, 3000 + below(4000));
-    replica_.compact();
-    for (uint64_t i = below(500); i != 0; --i) erase(below(rows_.size()));
-    if (below(2) == 0) erase_most(replica_.inserted());
-    for (uint64_t i = below(300); i != 0; --i) update(below(rows_.size()));
-    add_rows(id, below(700));  // in hot pages
+    tables_.push_back(ModelTable(&replica_, id, rows, &random_).live());
   }
 
-  static storage::StorageOptions options() {
-    storage::StorageOptions options;
-    options.partitions = 2;
-    options.block_rows = storage::kBlockRowsMin;
-    return options;
-  }
   uint64_t below(uint64_t bound) { return random_() % bound; }
 
-  void add_rows(base::TableId id, uint64_t rows) {
-    for (uint64_t i = 0; i < rows; ++i) {
-      Row row;
-      for (size_t c = 0; c < kCodeTypes.size(); ++c) {
-        const bool is_null = nulls_in_[c] != 0 && below(nulls_in_[c]) == 0;
-        row.push_back(is_null ? kNull : value_of(c));
-      }
-      replica_.insert(id, row);
-      rows_.push_back(std::move(row));
-      lives_.push_back(true);
+  Row row() {
+    Row row;
+    for (size_t c = 0; c < kCodeTypes.size(); ++c) {
+      const bool is_null = nulls_in_[c] != 0 && below(nulls_in_[c]) == 0;
+      row.push_back(is_null ? kNull : value_of(c));
     }
-  }
-  void erase(uint64_t n) {
-    if (!lives_[n]) return;
-    replica_.erase(n);
-    lives_[n] = false;
-  }
-  // In place, where the chunk takes the value; a column that does not is thawed.
-  void update(uint64_t n) {
-    if (!lives_[n]) return;
-    const size_t c = any_column();
-    if (kCodeTypes[c].is_string() && kCodeTypes[c].length == 0) return;
-    rows_[n][c] = below(10) == 0 ? kNull : value_of(c);
-    replica_.update(n, static_cast<uint16_t>(c), rows_[n][c]);
-  }
-  void erase_most(uint64_t rows) {
-    for (uint64_t n = 0; n < rows; ++n) {
-      if (below(20) != 0) erase(n);
-    }
+    return row;
   }
 
   int64_t integer_of_spread(Spread spread, int64_t low, int64_t high) {
@@ -149,7 +120,7 @@ class CodesModel : public ::testing::TestWithParam<uint64_t> {
 
   // A constant of the column's type: one that rows have, one next to it, or another.
   Value constant_of(size_t c) {
-    const Value& some = rows_[below(rows_.size())][c];
+    const Value& some = tables_[0][below(tables_[0].size())][c];
     Value value = base::is_null(some) || below(3) == 0 ? value_of(c) : some;
     if (auto* const integer = std::get_if<int64_t>(&value)) {
       const bool is_int = kCodeTypes[c].kind == TypeKind::kInt;
@@ -268,16 +239,11 @@ class CodesModel : public ::testing::TestWithParam<uint64_t> {
   std::vector<Spread> spreads_;
   std::vector<uint64_t> nulls_in_;  // one value in so many; 0: none
   TestReplica replica_;
-  std::vector<Row> rows_;
-  std::vector<bool> lives_;
   NaiveTables tables_;
 };
 
 TEST_P(CodesModel, ScansAgree) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
-  for (size_t n = 0; n < rows_.size(); ++n) {
-    if (lives_[n]) tables_[0].push_back(rows_[n]);
-  }
   size_t on_codes = 0;
   for (int round = 0; round < 60; ++round) {
     OperatorPtr op = scan(base::TableId(0), kCodeTypes);

@@ -23,8 +23,9 @@ TEST_P(KeyBoundsModel, JoinsThatCompareTheirSidesAgree) {
     SCOPED_TRACE("kind " + std::to_string(kind));
     static constexpr uint32_t kKeys[] = {1, 2, 3, 6};  // with equal ones; of integers and texts
     const uint32_t key = kKeys[below(4)];
-    OperatorPtr op = join(static_cast<JoinKind>(kind), scan_of(static_cast<uint32_t>(below(4))),
-                          scan_of(static_cast<uint32_t>(below(4))), {{key, key}});
+    const auto [probe, build] = two_of(4);
+    OperatorPtr op =
+        join(static_cast<JoinKind>(kind), scan_of(probe), scan_of(build), {{key, key}});
     const auto probe_columns = static_cast<uint32_t>(op->children[0]->output.size());
     for (uint64_t i = 1 + below(2); i != 0; --i) {
       static constexpr uint32_t kCompared[] = {0, 1, 2, 4, 6};

@@ -1,5 +1,5 @@
-// OperatorModel: random tables with nulls, duplicates and deleted rows, and plans over them against
-// the naive reference, with one thread and with more threads than cores.
+// OperatorModel: random tables with nulls, duplicates and deleted rows, in blocks and in pages, and
+// plans over them against the naive reference, with one thread and with more threads than cores.
 
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 #include "tests/sanitizers.h"
 
@@ -19,21 +20,26 @@ inline const std::vector<DataType> kOperatorTypes = {kIntType,  kIntType,       
                                                      kDateType, kBooleanType};
 inline constexpr uint32_t kColumns = 8;
 
-class OperatorModel : public ::testing::TestWithParam<uint64_t> {
+// Two tables of which one or the other has blocks, and two small ones.
+class OperatorTables {
  public:
-  uint64_t below(uint64_t bound) { return random_() % bound; }
-
- protected:
-  OperatorModel() : random_(GetParam()) {
-    fill(0, 1 + below(1500));
-    fill(1, 1 + below(1500));
-    fill(2, 1 + below(60));
+  explicit OperatorTables(uint64_t seed)
+      : random_(seed), replica_(small_blocks(seed % 4 == 0 ? 2 : 1)) {
+    const uint64_t large = below(4) == 0 ? 1 + below(1000) : 1200 + below(2400);
+    const uint64_t other = 1 + below(below(2) == 0 ? 1500 : 200);
+    const bool swapped = below(2) == 0;
+    fill(0, swapped ? other : large);
+    fill(1, swapped ? large : other);
+    fill(2, 1 + below(large > 1000 ? 30 : 60));
     fill(3, 1 + below(200));
   }
 
-  Value key_value(const DataType& type) {
-    if (below(8) == 0) return kNull;
-    const auto n = static_cast<int64_t>(below(domain_));
+  uint64_t below(uint64_t bound) { return random_() % bound; }
+  const storage::Replica& replica() const { return replica_.replica(); }
+
+ protected:
+  Value key_value(const DataType& type, uint64_t domain) {
+    const auto n = static_cast<int64_t>(below(domain));
     switch (type.kind) {
       case TypeKind::kInt:
       case TypeKind::kBigInt: return n - 3;
@@ -46,24 +52,47 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
     }
   }
 
-  void fill(uint32_t t, uint64_t rows) {
-    domain_ = below(2) == 0 ? 12 : 700;
+  void fill(uint32_t t, uint64_t count) {
+    static constexpr uint64_t kDomains[] = {12, 12, 250, 700};
+    const uint64_t domain = kDomains[below(4)];
     const bool in_runs = below(2) == 0;  // rows that follow each other have the same values
-    const base::TableId id = replica_.add_table(kOperatorTypes);
-    tables_.emplace_back();
+    std::vector<uint64_t> domains;
+    std::vector<uint64_t> nulls_in;  // one value in so many
+    for (uint32_t c = 0; c < kColumns; ++c) {
+      // Joins along column 1 have rows, and not too many for the reference.
+      const uint64_t choice = c <= 1 ? 8 : below(8);
+      domains.push_back(choice == 0 ? 1 : choice <= 2 ? 100'000 : domain);
+      nulls_in.push_back(below(4) == 0 ? UINT64_MAX : 8);
+    }
+    const auto value = [&](uint32_t c) {
+      return below(nulls_in[c]) == 0 ? kNull : key_value(kOperatorTypes[c], domains[c]);
+    };
     Row row;
-    for (uint64_t i = 0; i < rows; ++i) {
+    ModelRows rows{.count = count};
+    rows.row = [&](uint64_t i) {
       if (row.empty() || !in_runs || below(10) == 0) {
         row.assign(1, kNull);
-        for (uint32_t c = 1; c < kColumns; ++c) row.push_back(key_value(kOperatorTypes[c]));
+        for (uint32_t c = 1; c < kColumns; ++c) row.push_back(value(c));
       }
       row[0] = number(static_cast<int64_t>(i));
-      replica_.insert(id, row);
-      if (below(6) == 0) {
-        replica_.erase(replica_.inserted() - 1);
-      } else {
-        tables_[t].push_back(row);
-      }
+      return row;
+    };
+    for (uint16_t c = 1; c < kColumns; ++c) rows.updated.push_back(c);
+    rows.value = [&](uint16_t c) {
+      return below(8) == 0 ? key_value(kOperatorTypes[c], 900) : value(c);
+    };
+    const base::TableId id = replica_.add_table(kOperatorTypes);
+    EXPECT_EQ(id.value, t);
+    tables_.push_back(ModelTable(&replica_, id, rows, &random_).live());
+  }
+
+  // Two of the first so many tables, whose join along any column has not too many rows.
+  std::pair<uint32_t, uint32_t> two_of(uint64_t tables) {
+    constexpr size_t kPairsMax = 400'000;
+    while (true) {
+      const auto a = static_cast<uint32_t>(below(tables));
+      const auto b = static_cast<uint32_t>(below(tables));
+      if (tables_[a].size() * tables_[b].size() <= kPairsMax) return {a, b};
     }
   }
 
@@ -93,12 +122,21 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
     return op;
   }
 
+  std::mt19937_64 random_;
+  TestReplica replica_;
+  NaiveTables tables_;
+};
+
+class OperatorModel : public ::testing::TestWithParam<uint64_t>, public OperatorTables {
+ protected:
+  OperatorModel() : OperatorTables(GetParam()) {}
+
   void expect_same(const Plan& plan, bool ordered = false) {
-    const std::vector<Row> expected = naive_execute(*plan.root, tables_);
+    const std::vector<std::string> expected = lines(naive_execute(*plan.root, tables_), !ordered);
     for (const uint32_t threads : {1, 3}) {
       const base::Result<QueryResult> result = test::run(plan, replica_.replica(), threads);
       ASSERT_TRUE(result.ok()) << result.error().to_string();
-      ASSERT_EQ(lines(result->rows, !ordered), lines(expected, !ordered)) << threads << " threads";
+      ASSERT_EQ(lines(result->rows, !ordered), expected) << threads << " threads";
     }
     // Two of them scan together.
     Executor executor(placement(3));
@@ -106,14 +144,9 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
     const Plan* const twice[] = {&plan, &plan};
     for (const auto& result : executor.run_batch(twice, replica_.replica(), stop)) {
       ASSERT_TRUE(result.ok()) << result.error().to_string();
-      ASSERT_EQ(lines(result->rows, !ordered), lines(expected, !ordered)) << "two of a batch";
+      ASSERT_EQ(lines(result->rows, !ordered), expected) << "two of a batch";
     }
   }
-
-  std::mt19937_64 random_;
-  uint64_t domain_ = 12;
-  TestReplica replica_;
-  NaiveTables tables_;
 };
 
 }  // namespace diptych::olap::test

@@ -1,11 +1,13 @@
-// Plans of a batch that scan their tables together, against the same plans alone: random mixes, and
-// plans that fail, are stopped, want few rows or have too little memory beside others.
+// Plans of a batch that scan their tables together: random mixes against the naive reference, and
+// against the same plans alone plans that fail, are stopped, want few rows or have too little
+// memory beside others.
 
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "olap/execution/riding_plans.h"
+#include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {
@@ -36,13 +38,15 @@ Plan twice(base::TableId outer, base::TableId inner) {
 
 class SharedScans {
  public:
-  explicit SharedScans(uint64_t seed) : random_(seed) {
-    fill(kLargeRows, 700);
-    fill(3'000, 300);
+  explicit SharedScans(uint64_t seed, uint64_t rows = kLargeRows)
+      : random_(seed), replica_(small_blocks(1 + seed % 2)) {
+    fill(rows, 700);
+    fill(rows / 3, 300);
     fill(40, 20);
   }
 
   uint64_t below(uint64_t bound) { return random_() % bound; }
+  const NaiveTables& tables() const { return tables_; }
   const storage::Replica& replica() const { return replica_.replica(); }
 
   Plan random_plan() {
@@ -66,16 +70,23 @@ class SharedScans {
   }
 
  private:
-  void fill(int64_t rows, uint64_t domain) {
+  // Column 2 is the row's number, and stays.
+  void fill(uint64_t count, uint64_t domain) {
+    const uint64_t flags = below(3) == 0 ? 1 : 5;
+    static constexpr uint64_t kFewTexts[] = {1, 9};
+    const uint64_t texts = below(2) == 0 ? kFewTexts[below(2)] : domain;
+    ModelRows rows{.count = count, .updated = {0, 1, 3}};
+    const auto value = [&](uint16_t c, uint64_t more) -> Value {
+      if (c == 0) return below(9) == 0 ? kNull : number(static_cast<int64_t>(below(domain + more)));
+      if (c == 1) return number(static_cast<int64_t>(below(flags + more)));
+      return text("a text that is too long for a cell " + std::to_string(below(texts + more)));
+    };
+    rows.row = [&](uint64_t i) {
+      return Row{value(0, 0), value(1, 0), number(static_cast<int64_t>(i)), value(3, 0)};
+    };
+    rows.value = [&](uint16_t c) { return value(c, below(8) == 0 ? 5'000 : 0); };
     const base::TableId id = replica_.add_table(kTableTypes);
-    for (int64_t i = 0; i < rows; ++i) {
-      const auto key = static_cast<int64_t>(below(domain));
-      replica_.insert(
-          id,
-          {below(9) == 0 ? kNull : number(key), number(static_cast<int64_t>(below(5))), number(i),
-           text("a text that is too long for a cell " + std::to_string(below(domain)))});
-      if (below(7) == 0) replica_.erase(replica_.inserted() - 1);
-    }
+    tables_.push_back(ModelTable(&replica_, id, rows, &random_).live());
   }
 
   OperatorPtr random_scan() {
@@ -105,7 +116,8 @@ class SharedScans {
   }
 
   std::mt19937_64 random_;
-  TestReplica replica_{3};
+  TestReplica replica_;
+  NaiveTables tables_;
 };
 
 std::vector<const Plan*> pointers_to(const std::vector<Plan>& plans) {
@@ -116,23 +128,36 @@ std::vector<const Plan*> pointers_to(const std::vector<Plan>& plans) {
 
 class SharedScansModel : public ::testing::TestWithParam<uint64_t> {};
 
-TEST_P(SharedScansModel, PlansOfABatchAnswerAsTheyDoAlone) {
-  SharedScans tables(GetParam());
+TEST_P(SharedScansModel, PlansOfABatchAnswerAsTheReferenceDoes) {
+  SharedScans tables(GetParam(), 4'500);
   for (const uint32_t threads : {1U, 3U}) {
     std::vector<Plan> plans;
-    const uint64_t count = 2 + tables.below(40);
+    const uint64_t count = 2 + tables.below(20);
     for (uint64_t i = 0; i < count; ++i) plans.push_back(tables.random_plan());
     Executor executor(placement(threads));
     const StopFlag stop{false};
     const auto together = executor.run_batch(pointers_to(plans), tables.replica(), stop);
     for (size_t i = 0; i < plans.size(); ++i) {
+      const std::vector<std::string> expected =
+          lines(naive_execute(*plans[i].root, tables.tables()));
       const auto alone = test::run(plans[i], tables.replica());
       ASSERT_TRUE(together[i].ok()) << together[i].error().to_string();
       ASSERT_TRUE(alone.ok()) << alone.error().to_string();
-      ASSERT_EQ(lines(together[i]->rows), lines(alone->rows))
+      ASSERT_EQ(lines(together[i]->rows), expected)
           << "plan " << i << " of " << count << ", " << threads << " threads";
+      ASSERT_EQ(lines(alone->rows), expected) << "plan " << i << " of " << count << ", alone";
     }
   }
+}
+
+TEST(SharedScansTables, HaveColumnsInManyForms) {
+  LeafForms forms;
+  for (uint64_t seed = 1; seed < 13; ++seed) {
+    count_forms(SharedScans(seed, 4'500).replica(), &forms);
+  }
+  expect_forms(forms, {"page", "full block", "block with dead rows", "constant", "packed frame",
+                       "dictionary", "symbol text", "thawed frame", "thawed spaced dictionary",
+                       "thawed patched text"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SharedScansModel, ::testing::Range(uint64_t{1}, uint64_t{13}),

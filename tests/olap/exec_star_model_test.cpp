@@ -9,6 +9,7 @@
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/star_query.h"
 #include "olap/execution/value_classes.h"
+#include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 #include "tests/sanitizers.h"
 
@@ -30,50 +31,75 @@ bool is_star(const Plan& plan, const TestReplica& replica) {
 
 class StarModel : public ::testing::TestWithParam<uint64_t> {
  protected:
-  StarModel() : random_(GetParam()) {
-    place_ = add_table(kPlaceTypes, {0});
-    order_ = add_table(kOrderTypes, {0, 1});
-    fact_ = add_table(kFactTypes, {});
-    const auto places = static_cast<int64_t>(1 + below(60));
+  StarModel() : random_(GetParam()), replica_(small_blocks(1 + GetParam() % 2)) {
+    // Dimensions of a third have blocks, too.
+    const uint64_t more = below(3) == 0 ? 40 : 1;
+    const uint64_t places = 1 + below(more * 60);
+    const uint64_t orders = 1 + below(more * 40);
+    words_ = below(4) == 0 ? 1 : 8;
+    place_ = fill_places(places);
+    order_ = fill_orders(orders, places);
+    fact_ = fill_facts(below(4) == 0 ? below(1000) : 1200 + below(2400), orders, places);
+  }
+
+  base::TableId fill_places(uint64_t places) {
+    const ModelRows rows{.count = places,
+                         .row =
+                             [&](uint64_t i) {
+                               return Row{number(static_cast<int64_t>(i) - 5), small(), word()};
+                             },
+                         .updated = {1, 2},
+                         .value = [&](uint16_t c) { return c == 1 ? small() : word(); }};
+    return fill(kPlaceTypes, {0}, rows);
+  }
+  base::TableId fill_orders(uint64_t orders, uint64_t places) {
+    ModelRows rows{.count = 3 * orders, .updated = {2, 3}};
+    rows.value = [&](uint16_t c) { return c == 2 ? number(within(places) - 5) : word(); };
+    rows.row = [&](uint64_t i) {
+      return Row{number(static_cast<int64_t>(i / 3)), number(static_cast<int64_t>(i % 3) + 7),
+                 rows.value(2), rows.value(3)};
+    };
+    return fill(kOrderTypes, {0, 1}, rows);
+  }
+  base::TableId fill_facts(uint64_t facts, uint64_t orders, uint64_t places) {
     // Of the large ones, a vector's do not add in 64 bits.
     const int64_t unit = below(2) == 0 ? 1 : 1'000'000'000'000;
-    const auto orders = static_cast<int64_t>(1 + below(40));
-    for (int64_t i = 0; i < places; ++i) insert(place_, {number(i - 5), small(), word()});
-    for (int64_t i = 0; i < orders; ++i) {
-      for (int64_t j = 0; j < 3; ++j) {
-        insert(order_, {number(i), number(j + 7), number(within(places) - 5), word()});
+    ModelRows rows{.count = facts, .updated = {0, 1, 2, 3, 4, 5}};
+    rows.value = [&](uint16_t c) -> Value {
+      switch (c) {
+        case 0: return maybe(number(within(places) - 5));
+        case 1: return number(within(orders));
+        case 2: return maybe(number(within(4) + 6));
+        case 3: return maybe(base::Date{static_cast<int>(below(7))});
+        case 4: return maybe(decimal((static_cast<int64_t>(below(100000)) - 500) * unit, 2));
+        default: return word();
       }
-    }
-    for (uint64_t i = below(2500); i != 0; --i) {
-      insert(fact_,
-             {maybe(number(within(places) - 5)), number(within(orders)),
-              maybe(number(within(4) + 6)), maybe(base::Date{int(i / 400)}),
-              maybe(decimal((static_cast<int64_t>(below(100000)) - 500) * unit, 2)), word()});
-    }
+    };
+    rows.row = [&](uint64_t i) {
+      Row row;
+      for (uint16_t c = 0; c < kFactTypes.size(); ++c) row.push_back(rows.value(c));
+      if (!base::is_null(row[3])) row[3] = base::Date{static_cast<int>(i / 400)};
+      return row;
+    };
+    return fill(kFactTypes, {}, rows);
   }
 
   uint64_t below(uint64_t bound) { return random_() % bound; }
   // Of [0, bound), and now and then beyond: a key that finds nothing.
-  int64_t within(int64_t bound) { return static_cast<int64_t>(random_() % (bound + 1)); }
+  int64_t within(uint64_t bound) { return static_cast<int64_t>(below(bound + 1)); }
   Value maybe(Value value) { return below(9) == 0 ? kNull : value; }
   Value small() { return maybe(number(static_cast<int64_t>(below(12)))); }
   Value word() {
     static constexpr const char* kWords[] = {
         "", "a", "ab", "abc", "b", "ba", "long enough a text", "a long one that is apart"};
-    return maybe(text(kWords[below(8)]));
+    return maybe(text(kWords[below(words_)]));
   }
 
-  base::TableId add_table(const std::vector<DataType>& types, std::vector<uint16_t> unique) {
-    tables_.emplace_back();
-    return replica_.add_table(types, unique);
-  }
-  void insert(base::TableId table, const Row& row) {
-    replica_.insert(table, row);
-    if (below(7) == 0) {
-      replica_.erase(replica_.inserted() - 1);
-    } else {
-      tables_[table.value].push_back(row);
-    }
+  base::TableId fill(const std::vector<DataType>& types, const std::vector<uint16_t>& unique,
+                     const ModelRows& rows) {
+    const base::TableId id = replica_.add_table(types, unique);
+    tables_.push_back(ModelTable(&replica_, id, rows, &random_).live());
+    return id;
   }
 
   ExpressionPtr text_predicate(uint32_t c) {
@@ -205,6 +231,7 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
   }
 
   std::mt19937_64 random_;
+  uint64_t words_ = 8;
   TestReplica replica_;
   NaiveTables tables_;
   base::TableId place_, order_, fact_;
@@ -220,13 +247,15 @@ TEST_P(StarModel, ABatchAnswersAsItsQueriesDo) {
     ASSERT_TRUE(is_star(plan, replica_));
     batch.push_back(&plan);
   }
+  std::vector<std::vector<std::string>> expected;
+  for (const Plan& plan : plans) expected.push_back(lines(naive_execute(*plan.root, tables_)));
   for (const uint32_t threads : {1, 3}) {
     Executor executor(placement(threads));
     const StopFlag stop{false};
     const auto results = executor.run_batch(batch, replica_.replica(), stop);
     for (size_t i = 0; i < plans.size(); ++i) {
       ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
-      ASSERT_EQ(lines(results[i]->rows), lines(naive_execute(*plans[i].root, tables_)))
+      ASSERT_EQ(lines(results[i]->rows), expected[i])
           << "query " << i << ", " << threads << " threads";
     }
   }

@@ -1,10 +1,12 @@
 // Random typed expressions over random rows, against the naive reference: values, nulls and
 // failures.
 
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 #include "tests/sanitizers.h"
 
@@ -17,9 +19,18 @@ const std::vector<DataType> kTypes = {kIntType,           kIntType,    kBigIntTy
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) {}
+  explicit Generator(uint64_t seed) : random_(seed), extremes_(seed % 4 == 0) {
+    for (const DataType& type : kTypes) {
+      if (below(6) == 0) {
+        constants_.emplace_back(value_or_null(type));
+      } else {
+        constants_.emplace_back(std::nullopt);
+      }
+    }
+  }
 
   uint64_t below(uint64_t bound) { return random_() % bound; }
+  std::mt19937_64* random() { return &random_; }
   int64_t small() { return static_cast<int64_t>(below(21)) - 10; }
 
   std::string word() {
@@ -31,8 +42,8 @@ class Generator {
 
   Value value(const DataType& type) {
     switch (type.kind) {
-      case TypeKind::kInt: return below(40) == 0 ? int64_t{INT32_MAX} : small();
-      case TypeKind::kBigInt: return below(300) == 0 ? int64_t{INT64_MIN} : small();
+      case TypeKind::kInt: return is_extreme() ? int64_t{INT32_MAX} : small();
+      case TypeKind::kBigInt: return is_extreme() ? int64_t{INT64_MIN} : small();
       case TypeKind::kDecimal: return decimal(small() * 37, type.scale);
       case TypeKind::kDouble: return static_cast<double>(small()) / 4;
       case TypeKind::kBoolean: return below(2) == 0;
@@ -45,7 +56,9 @@ class Generator {
 
   Row row(int64_t id) {
     Row result = {number(id)};
-    for (const DataType& type : kTypes) result.push_back(value_or_null(type));
+    for (size_t c = 0; c < kTypes.size(); ++c) {
+      result.push_back(constants_[c] ? *constants_[c] : value_or_null(kTypes[c]));
+    }
     return result;
   }
 
@@ -85,6 +98,9 @@ class Generator {
   }
 
  private:
+  // Not for every seed: a round that adds such ones overflows in some row, and is over.
+  bool is_extreme() { return extremes_ && below(40) == 0; }
+
   ExpressionPtr conditional(const DataType& type, int depth) {
     ExpressionPtr e = make(ExpressionKind::kCase, type);
     for (uint64_t i = 0; i <= below(2); ++i) {
@@ -181,7 +197,14 @@ class Generator {
       }
       case 3: {
         std::string pattern = word();
-        for (char& c : pattern) c = below(3) == 0 ? '%' : below(4) == 0 ? '_' : c;
+        int wild = 3;  // more take the reference, which tries all ways, seconds
+        for (char& c : pattern) {
+          if (below(3) == 0 && wild-- > 0) {
+            c = '%';
+          } else if (below(4) == 0) {
+            c = '_';
+          }
+        }
         ExpressionPtr operand = expression(kTextType, depth - 1);
         if (below(3) == 0) {
           operand = call(Function::kUpper, kTextType, std::move(operand));
@@ -206,6 +229,8 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  bool extremes_;
+  std::vector<std::optional<Value>> constants_;  // of columns with one value
 };
 
 std::vector<DataType> row_types() {
@@ -214,32 +239,32 @@ std::vector<DataType> row_types() {
   return types;
 }
 
+ModelRows rows_of(Generator* generator) {
+  ModelRows rows{.count = 1 + generator->below(500)};
+  if (generator->below(3) != 0) rows.count += storage::kBlockRowsMin;
+  rows.row = [=](uint64_t i) { return generator->row(static_cast<int64_t>(i)); };
+  rows.value = [=](uint16_t c) { return generator->value_or_null(kTypes[c - 1]); };
+  for (uint16_t c = 1; c <= kTypes.size(); ++c) rows.updated.push_back(c);
+  return rows;
+}
+
 class ExpressionModel : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(ExpressionModel, AgreesWithNaiveEvaluation) {
   const uint64_t seed = GetParam();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Generator generator(seed);
-  TestReplica replica;
+  TestReplica replica(small_blocks(1));
   const base::TableId table = replica.add_table(row_types());
-  NaiveTables tables(1);
-  const uint64_t inserted = 1 + generator.below(2500);
-  const uint64_t erased_of_ten = generator.below(10);
-  for (uint64_t i = 0; i < inserted; ++i) {
-    Row row = generator.row(static_cast<int64_t>(i));
-    replica.insert(table, row);
-    if (generator.below(10) < erased_of_ten) {
-      replica.erase(i);
-    } else {
-      tables[0].push_back(std::move(row));
-    }
-  }
+  NaiveTables tables;
+  const ModelRows rows = rows_of(&generator);
+  tables.push_back(ModelTable(&replica, table, rows, generator.random()).live());
   static const DataType kResults[] = {kBooleanType,        kIntType,     kBigIntType,
                                       kDoubleType,         kTextType,    decimal_type(6, 2),
                                       decimal_type(18, 2), kBooleanType, decimal_type(24, 4)};
   int failed = 0;
   for (int round = 0; round < 40; ++round) {
-    const DataType type = kResults[generator.below(8)];
+    const DataType type = kResults[generator.below(std::size(kResults))];
     OperatorPtr source = scan(table, row_types());
     if (generator.below(2) == 0) {
       source->predicates.push_back(generator.expression(kBooleanType, 2));
@@ -259,7 +284,7 @@ TEST_P(ExpressionModel, AgreesWithNaiveEvaluation) {
       EXPECT_EQ(result.code(), base::ErrorCode::kInvalidArgument);
     }
   }
-  EXPECT_LT(failed, 40) << "some expressions must be evaluated";
+  EXPECT_LE(failed, 20) << "most expressions are to be evaluated";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ExpressionModel,

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <vector>
 
 #include "base/alignment.h"
 #include "storage/encoding/chunk.h"
@@ -103,18 +105,9 @@ class PatchedTexts final : public TextCodec {
     if (chunk.base < static_cast<int64_t>(kHeapBegin) || chunk.base > chunk.entries) {
       return "more of its heap is used than is";
     }
+    if (chunk.base % 8 != 0) return "its heap's next slot is not aligned";
     if (const char* const what = frozen_problem(chunk)) return what;
-    const auto used = static_cast<uint64_t>(chunk.base);
-    for (uint32_t row = 0; row < chunk.rows; ++row) {
-      const uint32_t place = places_of(chunk)[row];
-      if (place == 0) continue;
-      if (place % 8 != 0 || place + sizeof(PatchedSlot) > used) return "a row has no slot";
-      const auto* const slot = chunk.array<PatchedSlot>(chunk.text_offset + place);
-      if (slot->size > slot->room || place + sizeof(PatchedSlot) + slot->room > used) {
-        return "a text ends outside its heap";
-      }
-    }
-    return nullptr;
+    return slots_problem(chunk);
   }
 
   std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
@@ -199,6 +192,25 @@ class PatchedTexts final : public TextCodec {
     }
     const auto opened = Chunk::open({chunk.at(chunk.codes_offset), frozen.bytes});
     return opened ? nullptr : "its frozen texts are damaged";
+  }
+
+  // Each slot has its room for itself: a patch would make another's size anything.
+  static const char* slots_problem(const ChunkHeader& chunk) {
+    const uint32_t* const rows = places_of(chunk);
+    std::vector<uint32_t> places;
+    std::copy_if(rows, rows + chunk.rows, std::back_inserter(places),
+                 [](uint32_t place) { return place != 0; });
+    std::ranges::sort(places);
+    const auto used = static_cast<uint64_t>(chunk.base);
+    uint64_t end = kHeapBegin;  // of the slot before
+    for (const uint32_t place : places) {
+      if (place % 8 != 0 || place + sizeof(PatchedSlot) > used) return "a row has no slot";
+      if (place < end) return "texts of two rows overlap";
+      const auto* const slot = chunk.array<PatchedSlot>(chunk.text_offset + place);
+      end = place + sizeof(PatchedSlot) + slot->room;
+      if (slot->size > slot->room || end > used) return "a text ends outside its heap";
+    }
+    return nullptr;
   }
 
   template <class Holds>

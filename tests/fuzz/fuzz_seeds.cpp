@@ -84,6 +84,26 @@ void write_thawed(const fs::path& folder) {
   }
 }
 
+// Frozen texts beside which so many rows have one of their own, of different lengths.
+void write_patched(const fs::path& folder) {
+  using namespace encoding;
+  encoding::test::TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 100; ++i) column.add_text(fmt::format("some text with a number {}", i));
+  for (const Encoding form : {Encoding::kPackedText, Encoding::kSymbolText}) {
+    for (const uint32_t rows : {5U, 12U, 20U}) {
+      ChunkBytes bytes = *encode(column.run(), form);
+      for (uint32_t i = 0; i < rows; ++i) {
+        const std::string text(i * 7 % 31, static_cast<char>('a' + i));
+        const uint32_t row = i * 37 % 100;
+        if (Chunk::patch(bytes, row, Cell::of_text(text)) != Patch::kNeedsThaw) continue;
+        bytes = *thaw(Chunk::trusted(bytes), row, Cell::of_text(text), NullRoom::kNone);
+      }
+      DIPTYCH_CHECK(Chunk::trusted(bytes).encoding() == Encoding::kPatchedText, "there is room");
+      write_seed(folder, fmt::format("patched-{}-{}", encoding_name(form), rows), bytes);
+    }
+  }
+}
+
 // A thawed dictionary of texts, with one more than it had.
 void write_spaced(const fs::path& folder) {
   using namespace encoding;
@@ -289,6 +309,7 @@ int main(int argument_count, char** arguments) {
   const std::filesystem::path folder = arguments[1];
   diptych::storage::write_chunks(folder / "chunk_fuzz");
   diptych::storage::write_thawed(folder / "chunk_fuzz");
+  diptych::storage::write_patched(folder / "chunk_fuzz");
   diptych::storage::write_spaced(folder / "chunk_fuzz");
   diptych::storage::write_replicas(folder);
   diptych::storage::write_block_files(folder / "block_file_fuzz");

@@ -175,6 +175,31 @@ TEST(EncodingDamage, ASpacedCodeInsideAnothersRunIsAnError) {
   EXPECT_EQ(Chunk::open(bytes).code(), base::ErrorCode::kCorrupt) << "a code behind the table";
 }
 
+// A patch of one text would change the size of the other, and lead reads out of the chunk.
+TEST(EncodingDamage, APatchedTextInsideAnothersRoomIsAnError) {
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 70; ++i) column.add_text("abcdef" + std::to_string(i));
+  ChunkBytes bytes = *thaw(Chunk::trusted(*encode(column.run(), Encoding::kPackedText)), 1,
+                           Cell::of_text("a text of thirty characters..."), NullRoom::kNone);
+  auto& header = *reinterpret_cast<ChunkHeader*>(bytes.data());
+  ASSERT_EQ(header.encoding, Encoding::kPatchedText);
+  auto* const places = header.array<uint32_t>(header.table_offset);
+  ASSERT_EQ(places[1], 8U);
+  for (const uint32_t place : {8U, 24U, 32U}) {
+    const Exact damaged(bytes);
+    auto& other = *reinterpret_cast<ChunkHeader*>(damaged.bytes().data());
+    other.array<uint32_t>(other.table_offset)[2] = place;
+    const uint32_t slot[] = {4, 4};  // size, room
+    if (place != 8) std::memcpy(other.at(other.text_offset + place), slot, sizeof slot);
+    EXPECT_EQ(Chunk::open(damaged.bytes()).code(), base::ErrorCode::kCorrupt) << place;
+  }
+  // Behind the room it is one.
+  EXPECT_EQ(Chunk::patch(bytes, 2, Cell::of_text("b")), Patch::kDone);
+  EXPECT_TRUE(Chunk::open(bytes));
+  ++header.base;
+  EXPECT_EQ(Chunk::open(bytes).code(), base::ErrorCode::kCorrupt) << "the next slot is not aligned";
+}
+
 // A patch of one part would change the other, and lead reads out of the chunk. Found by chunk_fuzz.
 TEST(EncodingDamage, PartsThatOverlapAreAnError) {
   uint32_t moved = 0;

@@ -93,7 +93,7 @@ class ReplicaComparisonTest : public ::testing::Test {
   base::Catalog catalog_;
   propagation::UpdateQueue updates_;
   const base::RowLayout layout_{every_type_schema()};
-  RandomRows random_{layout_, 7};
+  RandomRows random_ = RandomRows::all_different(layout_, 7);
   std::vector<TestRow> rows_;
   std::vector<base::RowId> row_ids_;  // of the OLTP replica, in its order
   storage::Replica replica_{{.partitions = kPartitions, .block_rows = 4096}};

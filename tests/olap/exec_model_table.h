@@ -6,15 +6,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <random>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "tests/olap/test_replica.h"
+#include "tests/storage/leaf_forms.h"
 
 namespace diptych::olap::test {
 
@@ -100,36 +96,16 @@ class ModelTable {
   std::vector<size_t> places_;  // which of the replica's inserts
 };
 
-// How many columns of leaves have each form, thawed ones apart, and what else a scan meets.
-using LeafForms = std::map<std::string, uint64_t, std::less<>>;
-
-inline void count_forms(const storage::Replica& replica, LeafForms* forms) {
+// Of all leaves.
+inline void count_forms(const storage::Replica& replica, storage::test::LeafForms* forms) {
   for (uint32_t t = 0; t < replica.table_count(); ++t) {
     const storage::Table& table = replica.table(base::TableId(t));
     for (uint32_t p = 0; p < table.partition_count(); ++p) {
       const storage::Partition& partition = table.partition(base::PartitionId(p));
       for (size_t l = 0; l < partition.leaf_count(); ++l) {
-        const storage::Leaf& leaf = partition.leaf(l);
-        if (leaf.form() == storage::LeafForm::kPlain) {
-          ++(*forms)["page"];
-          continue;
-        }
-        ++(*forms)[leaf.live_rows() == leaf.row_slots() ? "full block" : "block with dead rows"];
-        for (size_t c = 0; c < table.layout().columns.size(); ++c) {
-          const auto column = leaf.storage(base::ColumnId(static_cast<uint16_t>(c)));
-          ++(*forms)[(column.thawed ? "thawed " : "") + std::string(column.encoding)];
-        }
+        storage::test::count_forms(partition.leaf(l), table.layout().columns.size(), forms);
       }
     }
-  }
-}
-
-inline void expect_forms(const LeafForms& forms, const std::vector<std::string_view>& names) {
-  std::string all;
-  for (const auto& [name, count] : forms) all += name + " " + std::to_string(count) + ", ";
-  for (const std::string_view name : names) {
-    const auto found = forms.find(name);
-    EXPECT_TRUE(found != forms.end() && found->second > 2) << name << " of: " << all;
   }
 }
 

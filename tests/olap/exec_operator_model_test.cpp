@@ -11,11 +11,12 @@ namespace diptych::olap::test {
 namespace {
 
 TEST(OperatorTables, HaveColumnsInManyForms) {
-  LeafForms forms;
+  storage::test::LeafForms forms;
   for (uint64_t seed = 1; seed < 25; ++seed) count_forms(OperatorTables(seed).replica(), &forms);
-  expect_forms(forms, {"page", "full block", "block with dead rows", "constant", "frame",
-                       "packed frame", "dictionary", "symbol text", "thawed frame", "thawed plain",
-                       "thawed spaced dictionary", "thawed patched text"});
+  storage::test::expect_forms(
+      forms, {"page", "full block", "block with dead rows", "constant", "frame", "packed frame",
+              "dictionary", "symbol text", "thawed frame", "thawed plain",
+              "thawed spaced dictionary", "thawed patched text"});
 }
 
 TEST_P(OperatorModel, JoinsAgree) {

@@ -151,13 +151,13 @@ TEST_P(SharedScansModel, PlansOfABatchAnswerAsTheReferenceDoes) {
 }
 
 TEST(SharedScansTables, HaveColumnsInManyForms) {
-  LeafForms forms;
+  storage::test::LeafForms forms;
   for (uint64_t seed = 1; seed < 13; ++seed) {
     count_forms(SharedScans(seed, 4'500).replica(), &forms);
   }
-  expect_forms(forms, {"page", "full block", "block with dead rows", "constant", "packed frame",
-                       "dictionary", "symbol text", "thawed frame", "thawed spaced dictionary",
-                       "thawed patched text"});
+  storage::test::expect_forms(forms, {"page", "full block", "block with dead rows", "constant",
+                                      "packed frame", "dictionary", "symbol text", "thawed frame",
+                                      "thawed spaced dictionary", "thawed patched text"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SharedScansModel, ::testing::Range(uint64_t{1}, uint64_t{13}),

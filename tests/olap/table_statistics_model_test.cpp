@@ -71,6 +71,8 @@ class TableStatisticsModel : public ::testing::Test {
         keeper_(&table_) {
     for (uint32_t p = 0; p < table_.partition_count(); ++p) {
       models_.emplace_back(schema_, &table_.partition(base::PartitionId(p)), seed_ + p);
+      models_.back().random() =
+          storage::test::RandomRows::all_different(models_.back().layout(), seed_ + p);
     }
   }
 
@@ -278,6 +280,7 @@ class TableStatisticsInFile : public ::testing::Test {
  protected:
   TableStatisticsInFile()
       : kept_(directory_.path(), schema_, kNarrowBudget), model_(schema_, &kept_.partition(), 3) {
+    model_.random() = storage::test::RandomRows::all_different(model_.layout(), 3);
     for (uint32_t i = 0; i < 2 * storage::kBlockRowsMin; ++i) model_.insert();
     kept_.partition().compact_all();
     EXPECT_TRUE(kept_.save().ok());

@@ -18,6 +18,7 @@
 #include "storage/replica_snapshot.h"
 #include "storage/settling.h"
 #include "tests/propagation/update_history.h"
+#include "tests/storage/leaf_forms.h"
 #include "tests/storage/temporary_directory.h"
 
 namespace diptych::propagation {
@@ -38,6 +39,7 @@ struct HistoryCounts {
   uint64_t settled_thawed = 0;     // settled columns that a write has thawed
   uint64_t snapshot_reads = 0;
   uint64_t evictions = 0;
+  storage::test::LeafForms forms;
 };
 
 class KeptHistory : public test::History {
@@ -144,6 +146,7 @@ class KeptHistory : public test::History {
     for_each_partition([&](uint32_t, storage::Partition& partition) {
       for_each_block(partition, [&](const storage::Leaf& block) {
         counts_.emptied_blocks += block.live_rows() == 0 ? 1 : 0;
+        storage::test::count_forms(block, layout_.columns.size(), &counts_.forms);
       });
     });
   }
@@ -300,6 +303,7 @@ struct Mix {
   int steps;    // 8, or a multiple of it
   size_t memory_bytes_max;
   ForEach for_each;
+  std::vector<std::string_view> forms = {};  // that are to occur
 };
 
 void step_on(KeptHistory* history, const Mix& mix, int step, std::mt19937_64* random) {
@@ -369,6 +373,7 @@ void expect_serial_history(const Mix& mix) {
   EXPECT_GT(counts.emptied_blocks, 0U);
   EXPECT_GT(counts.snapshot_reads, 0U);
   EXPECT_GT(counts.evictions, 100U);
+  storage::test::expect_forms(counts.forms, mix.forms);
 }
 
 TEST(MixedHistoryModel, EqualsTheSerialHistoryWhateverHappensToItsBlocks) {
@@ -376,7 +381,10 @@ TEST(MixedHistoryModel, EqualsTheSerialHistoryWhateverHappensToItsBlocks) {
                          .rows = 3072,
                          .steps = 16,
                          .memory_bytes_max = size_t{128} << 10,
-                         .for_each = test::one_after_the_other});
+                         .for_each = test::one_after_the_other,
+                         .forms = {"constant", "packed frame", "dictionary", "symbol text",
+                                   "thawed spaced dictionary", "thawed patched text",
+                                   "thawed frame", "thawed plain", "zstd"}});
 }
 
 // The same in short, of few columns: for ThreadSanitizer.

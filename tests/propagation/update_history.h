@@ -60,6 +60,7 @@ class History {
         layout_(options.schema),
         rows_(layout_, seed),
         workers_(options.workers) {
+    rows_.allow_nan();
     for (uint32_t t = 0; t < kTables; ++t) {
       schemas_[t] = options.schema;
       schemas_[t].id = base::TableId(t);

@@ -106,6 +106,7 @@ TEST(BufferedChunk, IsLetGoForTheNextOneThatFindsNoRoom) {
   TemporaryDirectory directory;
   KeptReplica kept(directory.path(), schema, kTinyBudget);
   PartitionModel model(schema, &kept.partition(), 6);
+  model.random() = test::RandomRows::all_different(model.layout(), 7);
   constexpr size_t kLeaves = 64;
   for (uint32_t i = 0; i < kLeaves * kBlockRowsMin; ++i) model.insert();
   kept.partition().compact_all();
@@ -133,6 +134,7 @@ TEST(BufferedChunk, StaysWhereALargerOneCannotTakeItsPlace) {
   TemporaryDirectory directory;
   KeptReplica kept(directory.path(), schema, kTinyBudget);
   PartitionModel model(schema, &kept.partition(), 7);
+  model.random() = test::RandomRows::all_different(model.layout(), 7);
   for (uint32_t i = 0; i < 2 * kBlockRowsMin; ++i) model.insert();
   kept.partition().compact_all();
   ASSERT_TRUE(kept.save().ok());

@@ -37,6 +37,8 @@ TEST_P(CompressedBlockModel, AgreesWithAMapOfRowsThroughThawAndFreeze) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   PartitionModel model(GetParam().schema, BlockForm::kCompressed, seed, GetParam().block_rows);
   const size_t columns = model.layout().columns.size();
+  const bool all_different = GetParam().block_rows == kBlockRowsMax;
+  if (all_different) model.random() = test::RandomRows::all_different(model.layout(), seed);
   for (uint32_t i = 0; i < GetParam().block_rows + 100; ++i) model.insert();
   const size_t as_pages = model.partition().memory_bytes();
   model.partition().compact_all();
@@ -48,7 +50,7 @@ TEST_P(CompressedBlockModel, AgreesWithAMapOfRowsThroughThawAndFreeze) {
   ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
   for (int i = 0; i < 6000; ++i) model.update(model.any_ordinal(), model.random().column());
   for (int i = 0; i < 500; ++i) model.erase(model.any_ordinal());
-  EXPECT_GT(thawed_columns(block, columns), columns / 4);
+  EXPECT_GT(thawed_columns(block, columns), columns / 10);
   const size_t thawed = model.partition().memory_bytes();
   EXPECT_GT(thawed, frozen + frozen / 10);
   ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
@@ -57,10 +59,15 @@ TEST_P(CompressedBlockModel, AgreesWithAMapOfRowsThroughThawAndFreeze) {
     calls += model.partition().compact() != 0 ? 1 : 0;
   }
   EXPECT_EQ(&model.partition().leaf(0), &block);
-  EXPECT_GE(calls, columns / 4);  // one column a call
+  EXPECT_GE(calls, columns / 10);  // one column a call
   EXPECT_EQ(thawed_columns(block, columns), 0U);
-  EXPECT_LT(model.partition().memory_bytes(), frozen + frozen / 20);
+  // Else what was written may need wider codes than what was there.
+  EXPECT_LT(model.partition().memory_bytes(), all_different ? frozen + frozen / 20 : thawed);
   ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  if (!all_different) {
+    test::expect_forms(model.forms(), {"page", "full block", "block with dead rows", "packed frame",
+                                       "dictionary", "symbol text", "thawed patched text"});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CompressedBlockModel,

@@ -3,9 +3,11 @@
 
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -83,9 +85,28 @@ class TestRow {
   std::vector<std::byte> bytes_;
 };
 
+// How a column's values are spread, from which follow the forms that its chunks take.
+enum class ValueSpread : uint8_t { kAny, kOne, kFew, kClustered };
+
+// Rows whose columns have different spreads, by the seed; now and then a value lies at its type's
+// end, or has zero bytes.
 class RandomRows {
  public:
-  RandomRows(const base::RowLayout& layout, uint64_t seed) : layout_(&layout), random_(seed) {}
+  RandomRows(const base::RowLayout& layout, uint64_t seed) : layout_(&layout), random_(seed) {
+    // Each of the two columns of a type, and those of the next one, have others.
+    for (size_t c = 0; c < layout.columns.size(); ++c) {
+      spreads_.push_back(static_cast<ValueSpread>((seed + c + c / 2) % 4));
+    }
+  }
+  // All values are random, and none is odd.
+  static RandomRows all_different(const base::RowLayout& layout, uint64_t seed) {
+    RandomRows rows(layout, seed);
+    rows.spreads_.assign(layout.columns.size(), ValueSpread::kAny);
+    rows.odd_in_ = 0;
+    return rows;
+  }
+  // For who does not compare values with ==.
+  void allow_nan() { odd_doubles_ = 6; }
 
   std::mt19937_64& random() { return random_; }
   uint64_t below(uint64_t bound) { return random_() % bound; }
@@ -99,18 +120,18 @@ class RandomRows {
   base::Value value(base::ColumnId id) {
     const base::ColumnLayout& column = layout_->column(id);
     if (column.nullable && below(4) == 0) return std::monostate();
-    const auto number = static_cast<int64_t>(below(2'000'000)) - 1'000'000;
+    if (is_odd(spreads_[id.value])) return odd_value(column);
+    const int64_t number = number_of(spreads_[id.value]);
     switch (column.type.kind) {
       case base::TypeKind::kInt: return number;
       case base::TypeKind::kBigInt: return number * 1'000'003;
       case base::TypeKind::kDecimal: return base::DecimalValue{number, column.type.scale};
       case base::TypeKind::kDouble: return static_cast<double>(number) / 7;
-      case base::TypeKind::kBoolean: return below(2) == 1;
-      case base::TypeKind::kDate: return base::Date{static_cast<int32_t>(below(20'000))};
+      case base::TypeKind::kBoolean: return number % 2 != 0;
+      case base::TypeKind::kDate: return base::Date{static_cast<int32_t>(number % 20'000)};
       case base::TypeKind::kTimestamp: return base::Timestamp{number * 1'000'000};
       case base::TypeKind::kChar:
-      case base::TypeKind::kVarchar:
-        return text(below((column.type.length == 0 ? 100 : column.type.length) + 1));
+      case base::TypeKind::kVarchar: return text_of(column, spreads_[id.value]);
       case base::TypeKind::kInterval: break;  // no column's
     }
     return std::monostate();
@@ -129,8 +150,80 @@ class RandomRows {
   }
 
  private:
+  // Seldom in columns that would be constant, or a narrow frame, but for those.
+  bool is_odd(ValueSpread spread) {
+    const bool is_narrow = spread == ValueSpread::kOne || spread == ValueSpread::kClustered;
+    return odd_in_ != 0 && below(is_narrow ? odd_in_ * 40 : odd_in_) == 0;
+  }
+  int64_t number_of(ValueSpread spread) {
+    switch (spread) {
+      case ValueSpread::kOne: return below(4000) == 0 ? 43 : 42;
+      case ValueSpread::kFew: return static_cast<int64_t>(below(9)) * 99'991;
+      case ValueSpread::kClustered: return 1000 + static_cast<int64_t>(below(200));
+      case ValueSpread::kAny: break;
+    }
+    return static_cast<int64_t>(below(2'000'000)) - 1'000'000;
+  }
+  std::string text_of(const base::ColumnLayout& column, ValueSpread spread) {
+    const size_t bytes_max = column.type.length == 0 ? 100 : column.type.length;
+    std::string out;
+    switch (spread) {
+      case ValueSpread::kOne: out = below(4000) == 0 ? "another" : "the same"; break;
+      case ValueSpread::kFew:
+        out = "one of few, " + std::to_string(below(9 + few_texts_++ / 400));
+        break;
+      // Of letters that repeat: symbols.
+      case ValueSpread::kClustered:
+        out = "customer " + std::to_string(below(1'000'000)) + " of the customers";
+        break;
+      case ValueSpread::kAny: return text(below(bytes_max + 1));
+    }
+    return out.substr(0, bytes_max);
+  }
+  // At an end of the type, or nearly unlike the others.
+  base::Value odd_value(const base::ColumnLayout& column) {
+    const bool low = below(2) == 0;
+    switch (column.type.kind) {
+      case base::TypeKind::kInt: return int64_t{low ? INT32_MIN : INT32_MAX};
+      case base::TypeKind::kBigInt: return low ? INT64_MIN : INT64_MAX;
+      case base::TypeKind::kDecimal: {
+        base::int128_t units = 1;
+        for (int digits = column.type.precision; digits != 0; --digits) units *= 10;
+        return base::DecimalValue{low ? 1 - units : units - 1, column.type.scale};
+      }
+      case base::TypeKind::kDouble: {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        const double odd[] = {-0.0,  kInfinity, -kInfinity,
+                              1e300, 5e-324,    std::numeric_limits<double>::quiet_NaN()};
+        return odd[below(odd_doubles_)];
+      }
+      case base::TypeKind::kChar:
+      case base::TypeKind::kVarchar: return odd_text(column);
+      case base::TypeKind::kBoolean: return low;
+      case base::TypeKind::kDate: return base::Date{low ? -700'000 : 2'900'000};
+      case base::TypeKind::kTimestamp:
+        return base::Timestamp{(low ? -60'000 : 250'000) * int64_t{1'000'000'000'000}};
+      case base::TypeKind::kInterval: break;
+    }
+    return std::monostate();
+  }
+  std::string odd_text(const base::ColumnLayout& column) {
+    if (column.type.length == 0 && below(3) == 0) {
+      return text(below(20) == 0 ? size_t{40} << 10 : size_t{2} << 10);
+    }
+    std::string out = text(below((column.type.length == 0 ? 40 : column.type.length) + 1));
+    for (char& c : out) {
+      if (below(3) == 0) c = below(2) == 0 ? '\0' : '\xff';
+    }
+    return out;
+  }
+
   const base::RowLayout* layout_;
   std::mt19937_64 random_;
+  std::vector<ValueSpread> spreads_;  // by column
+  uint64_t few_texts_ = 0;            // drawn so far; there are new ones now and then
+  uint64_t odd_in_ = 200;             // one value in so many; 0: none
+  uint64_t odd_doubles_ = 5;          // of those in odd_value()
 };
 
 }  // namespace diptych::storage::test

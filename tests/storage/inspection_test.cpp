@@ -135,7 +135,7 @@ TEST(Inspection, TellsTheTemperatureOfRowsAndColumns) {
   source.fill(1, 5 * kBlockRowsMin, Vid(1));
   Table& written_table = source.replica().table(base::TableId(0));
   Partition& partition = written_table.partition(base::PartitionId(0));
-  test::RandomRows random(written_table.layout(), 5);
+  test::RandomRows random = test::RandomRows::all_different(written_table.layout(), 5);
   test::RecordRow record(written_table.layout());
   const base::ColumnId written = *written_table.schema().find_column("varchar");
   uint64_t blocks = 0;

@@ -17,6 +17,7 @@
 #include "storage/buffered_chunk.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/leaf_forms.h"
 #include "tests/storage/record_rows.h"
 
 namespace diptych::storage::test {
@@ -68,7 +69,9 @@ class PartitionModel {
         random_(layout_, seed),
         record_(layout_),
         partition_(partition),
-        changes_(schema_.columns.size()) {}
+        changes_(schema_.columns.size()) {
+    random_.allow_nan();
+  }
 
   Partition& partition() { return *partition_; }
   // The same rows in another partition, which is expected to have them.
@@ -81,6 +84,8 @@ class PartitionModel {
   RandomRows& random() { return random_; }
   const std::map<uint32_t, Row>& rows() const { return rows_; }
   const base::RowLayout& layout() const { return layout_; }
+  // Of the columns of the leaves that were compared.
+  const LeafForms& forms() const { return forms_; }
 
   uint32_t insert() { return insert(random_.row()); }
   uint32_t insert(const TestRow& row) {
@@ -161,6 +166,7 @@ class PartitionModel {
     uint32_t next = 0;
     for (size_t l = 0; l < partition.leaf_count(); ++l) {
       const Leaf& leaf = partition.leaf(l);
+      count_forms(leaf, schema_.columns.size(), &forms_);
       ASSERT_EQ(leaf.first_ordinal(), next);
       ASSERT_EQ(next % 64, 0U);
       next += leaf.row_slots();
@@ -207,9 +213,11 @@ class PartitionModel {
     uint32_t position;
     if (!leaf.lives(i)) return false;
     if (&partition.leaf_of(row.first, &position) != &leaf || position != i) return false;
-    if (row.first % 64 == 0 &&
-        partition.value(row.first, column) != row.second.row.values()[column.value]) {
-      return false;
+    if (row.first % 64 == 0) {
+      const base::Value value = partition.value(row.first, column);
+      const auto* const number = std::get_if<double>(&value);
+      const bool is_nan = number != nullptr && std::isnan(*number);
+      if (!is_nan && value != row.second.row.values()[column.value]) return false;
     }
     if (!holds_cell(view, i, layout, cells)) return false;
     if (view.is_null(i)) return summary.has_null;
@@ -238,6 +246,7 @@ class PartitionModel {
   Partition* partition_;
   std::map<uint32_t, Row> rows_;
   std::vector<uint64_t> changes_;  // by ColumnId
+  mutable LeafForms forms_;
 };
 
 }  // namespace diptych::storage::test

@@ -169,7 +169,7 @@ TEST_P(BlockModel, IsBlocksWithoutTheMemoryOfTheirPagesAfterALoad) {
 TEST(Partition, KeepsItsMemoryFlatInAConstantSizeRun) {
   const base::TableSchema schema = every_type_schema();
   const base::RowLayout layout(schema);
-  RandomRows rows(layout, 4);
+  RandomRows rows = RandomRows::all_different(layout, 4);
   Partition partition(schema);
   RecordRow record(layout);
   std::vector<uint32_t> live;

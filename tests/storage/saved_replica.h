@@ -47,7 +47,7 @@ class SavedReplica {
 
   void fill(uint64_t seed, uint32_t rows, base::Vid vid) {
     const base::RowLayout layout(schemas_[0]);
-    RandomRows random(layout, seed);
+    RandomRows random = RandomRows::all_different(layout, seed);
     RecordRow record(layout);
     for (uint32_t t = 0; t < 2; ++t) {
       for (uint32_t i = 0; i < rows; ++i) {
@@ -68,7 +68,7 @@ class SavedReplica {
   // New values for every row.
   void update_all(uint64_t seed, base::Vid vid) {
     const base::RowLayout layout(schemas_[0]);
-    RandomRows random(layout, seed);
+    RandomRows random = RandomRows::all_different(layout, seed);
     RecordRow record(layout);
     for (uint32_t t = 0; t < 2; ++t) {
       for (uint32_t p = 0; p < replica_.partition_count(); ++p) {

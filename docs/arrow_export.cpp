@@ -10,7 +10,7 @@
 using namespace diptych;
 
 int main() {
-  auto database = std::move(*dispatcher::Database::open({}));
+  auto database = *dispatcher::Database::open({});
   auto result =
       database->query("SELECT n, n::bigint * n AS square FROM generate_series(1, 3) AS series(n)");
   if (!result) return std::puts(result.error().to_string().c_str()), 1;

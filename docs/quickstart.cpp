@@ -21,7 +21,7 @@ struct Transfer {
 };
 
 int main() {
-  auto database = std::move(*Database::open({}));  // in memory; {.path = "bank"} keeps it
+  auto database = *Database::open({});  // in memory; {.path = "bank"} keeps it
   auto created = database->execute_ddl(
       "CREATE TABLE account (id INT NOT NULL, owner VARCHAR(20) NOT NULL,"
       "                      balance DECIMAL(12,2) NOT NULL, PRIMARY KEY (id))");

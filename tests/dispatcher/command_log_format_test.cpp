@@ -264,7 +264,7 @@ TEST_F(LogFormat, BothWaysOfWritingAndShortWritesMakeTheSameFile) {
   const auto make = [&](LogWay way, size_t write_bytes_max) {
     faults_.log_write_bytes_max = write_bytes_max;
     LogRing ring(way);
-    file_ = std::move(*LogFile::prepare({path()}, 1, 64 << 10, &faults_));
+    file_ = *LogFile::prepare({path()}, 1, 64 << 10, &faults_);
     EXPECT_TRUE(file_->begin(base::Vid(0), 1));
     for (uint64_t i = 0; i < 3; ++i) {
       FrameWriter frame;

@@ -51,8 +51,7 @@ class ForeignKeyJoinModel : public ::testing::TestWithParam<uint32_t> {
   using Rows = std::vector<std::string>;
 
   void SetUp() override {
-    database_ =
-        std::move(*Database::open({.placement = {.olap_threads = GetParam()}, .partitions = 2}));
+    database_ = *Database::open({.placement = {.olap_threads = GetParam()}, .partitions = 2});
     for (const char* ddl :
          {"CREATE TABLE parent (p_id INT NOT NULL, kind INT NOT NULL, PRIMARY KEY (p_id))",
           "CREATE TABLE child (c_id INT NOT NULL, parent INT, PRIMARY KEY (c_id), "

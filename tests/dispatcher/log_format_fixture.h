@@ -40,7 +40,7 @@ class LogFormat : public DirectoryFixture {
   LogFormat() { std::filesystem::create_directory(path()); }
 
   void begin_file(uint64_t number, uint64_t start, uint64_t sequence) {
-    file_ = std::move(*LogFile::prepare({path(), database_id_}, number, kFileBytes, &faults_));
+    file_ = *LogFile::prepare({path(), database_id_}, number, kFileBytes, &faults_);
     ASSERT_TRUE(file_->begin(base::Vid(start), sequence));
     sequence_ = sequence;
   }

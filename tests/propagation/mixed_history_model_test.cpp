@@ -46,7 +46,7 @@ class KeptHistory : public test::History {
  public:
   KeptHistory(uint64_t seed, const test::HistoryOptions& options, ForEach for_each,
               const std::string& path, size_t memory_bytes_max)
-      : History(seed, options, std::move(*storage::BlockFile::create(path)), memory_bytes_max),
+      : History(seed, options, *storage::BlockFile::create(path), memory_bytes_max),
         seed_(seed),
         for_each_(std::move(for_each)),
         path_(path) {}
@@ -195,7 +195,7 @@ class KeptHistory : public test::History {
   // The checkpoint that ended last, and what was applied since.
   void reopen() {
     forget_replica();
-    make_replica(std::move(*storage::BlockFile::open(path_)));
+    make_replica(*storage::BlockFile::open(path_));
     const auto manifest = storage::read_manifest(path_);
     ASSERT_TRUE(manifest.ok()) << manifest.error().to_string();
     const auto loaded = storage::load_replica(path_, *manifest, replica_.get());

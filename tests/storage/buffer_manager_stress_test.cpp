@@ -202,7 +202,7 @@ TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaitin
   HeldWrite held;
   const base::TableSchema schema = numbers_schema();
   Replica replica(StorageOptions{.block_rows = kBlockRowsMin});
-  replica.keep_in(std::move(*BlockFile::create(directory.path(), held.step())), kBudget);
+  replica.keep_in(*BlockFile::create(directory.path(), held.step()), kBudget);
   replica.add_table(schema);
   Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
   NumbersRecord record;
@@ -240,7 +240,7 @@ TEST(BufferManagerStress, AChunkThatATrimWritesDoesNotGoMeanwhile) {
   HeldWrite held;
   const base::TableSchema schema = numbers_schema();
   Replica replica(StorageOptions{.block_rows = kBlockRowsMin});
-  replica.keep_in(std::move(*BlockFile::create(directory.path(), held.step())), kBudget);
+  replica.keep_in(*BlockFile::create(directory.path(), held.step()), kBudget);
   replica.add_table(schema);
   Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
   NumbersRecord record;

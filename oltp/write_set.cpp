@@ -205,7 +205,9 @@ base::Result<void> Worker::update_keys(const Write& write, base::Vid read_vid) {
     if (!key.ok()) return index.key_too_long();
     if (key.bytes() == old.key.bytes()) continue;
     // Memory may run out before the entry is there, and not between it and its note.
-    key_changes_.reserve(key_changes_.size() + 2);
+    if (key_changes_.capacity() < key_changes_.size() + 2) {
+      key_changes_.reserve(2 * key_changes_.size() + 2);
+    }
     KeyChange changes[] = {{&index, write.row_id, std::string(old.key.bytes()), false},
                            {&index, write.row_id, std::string(key.bytes()), false}};
     // relaxed: who meets the new entry, or the row's new version by the old entry, got there

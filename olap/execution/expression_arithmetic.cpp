@@ -408,12 +408,11 @@ NodePtr make_unit_rounding(const Expression& expression, uint8_t scale, NodePtr 
   const Function function = expression.function;
   if (dropped > limit) return make_number<T>(std::move(child), [](T) { return T{0}; });
   const auto unit = static_cast<T>(power_of_ten(static_cast<uint32_t>(dropped)));
-  const bool stays = scale == expression.type.scale;  // else a cast drops the zeros
-  return make_number<T>(std::move(child), [unit, function, stays](T x) {
+  // Where the scale is another, a cast drops the zeros. (Not const, or clang sees no use of it.)
+  bool may_be_beyond = sizeof(T) == sizeof(int128_t) && scale == expression.type.scale;
+  return make_number<T>(std::move(child), [unit, function, may_be_beyond](T x) {
     const T rounded = round_units(x, unit, function);
-    if constexpr (sizeof(T) == sizeof(int128_t)) {
-      if (stays && wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
-    }
+    if (may_be_beyond && wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
     return rounded;
   });
 }

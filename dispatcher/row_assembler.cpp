@@ -8,34 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/short_copy.h"
 #include "base/string_ref.h"
 #include "base/types.h"
 
 namespace diptych::dispatcher {
 namespace {
-
-// As memcpy, without a call for the sizes that strings in rows have.
-void copy_short(std::byte* to, const char* from, size_t bytes) {
-  const auto ends = [&](auto word) {
-    decltype(word) last;
-    std::memcpy(&word, from, sizeof word);
-    std::memcpy(&last, from + bytes - sizeof word, sizeof word);
-    std::memcpy(to, &word, sizeof word);
-    std::memcpy(to + bytes - sizeof word, &last, sizeof word);
-  };
-  struct Wide {
-    uint64_t words[2];
-  };
-  for (; bytes > 2 * sizeof(Wide); bytes -= sizeof(Wide)) {
-    std::memcpy(to, from, sizeof(Wide));
-    to += sizeof(Wide);
-    from += sizeof(Wide);
-  }
-  if (bytes >= sizeof(Wide)) return ends(Wide());
-  if (bytes >= 8) return ends(uint64_t{});
-  if (bytes >= 4) return ends(uint32_t{});
-  for (size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(from[i]);
-}
 
 template <class Value>
 void write_values(const base::ColumnLayout& column, const storage::ColumnView& view,
@@ -131,7 +109,7 @@ void RowAssembler::write_texts(const base::ColumnLayout& column, const storage::
                                                     text.size(), column.type.to_string())});
       }
       cell[0] = static_cast<std::byte>(text.size());
-      copy_short(cell + 1, text.data(), text.size());
+      base::short_copy(cell + 1, text.data(), text.size());
     } else {
       const base::Text stays = table_->copy(lane_, text);
       std::memcpy(cell, &stays, sizeof stays);

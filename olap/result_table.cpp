@@ -91,7 +91,7 @@ void ResultArray::add(const base::Value& value) {
     case TypeKind::kChar:
     case TypeKind::kVarchar: {
       const std::string_view text = null ? std::string_view() : std::get<std::string>(value);
-      add_texts(1, [text](uint64_t) { return text; });
+      add_texts(1, [text](uint64_t) { return base::StringRef(text); });
       break;
     }
   }

@@ -29,9 +29,12 @@
 #include <vector>
 
 #include "base/int128.h"
+#include "base/short_copy.h"
+#include "base/string_ref.h"
 #include "base/types.h"
 #include "base/value.h"
 #include "olap/execution/growing_array.h"
+#include "olap/execution/query_heap.h"
 #include "olap/query_memory_limit.h"
 
 namespace diptych::olap {
@@ -74,7 +77,7 @@ class ResultArray {
     return reinterpret_cast<T*>(values_.data() + before);
   }
   void add_bit(uint64_t row, bool bit);
-  // text(i) is the i-th of `rows` new texts, empty where null.
+  // text(i), a base::StringRef, is the i-th of `rows` new texts, empty where null.
   template <class Text>
   void add_texts(uint64_t rows, Text&& text) {
     size_t bytes = 0;
@@ -84,8 +87,9 @@ class ResultArray {
     char* const to = texts_.data();
     int64_t* const ends = add_values<int64_t>(rows);
     for (uint64_t i = 0; i < rows; ++i) {
-      const std::string_view one = text(i);
-      if (!one.empty()) std::memcpy(to + end, one.data(), one.size());
+      if (i + kTextsAhead < rows) prefetch_text(text(i + kTextsAhead));
+      const base::StringRef one = text(i);
+      base::short_copy(to + end, one.data(), one.size());
       end += one.size();
       ends[i] = static_cast<int64_t>(end);
     }
@@ -105,6 +109,8 @@ class ResultArray {
   void add(const base::Value& value);
 
  private:
+  static constexpr uint64_t kTextsAhead = 24;  // are fetched
+
   void make_valid(uint64_t first);  // rows from `first` on; those before, where nobody has yet
   void clear_valid(uint64_t row) {
     validity_[row / 8] = static_cast<uint8_t>(validity_[row / 8] & ~(1U << (row % 8)));

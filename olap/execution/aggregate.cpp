@@ -146,6 +146,8 @@ void GroupTable::charge() {
 void GroupTable::take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns, bool rows_differ) {
   by_build_row_.emplace(std::move(columns));
   build_rows_differ_ = rows_differ;
+  table_.expect(
+      std::min(aggregate_.estimated_rows, static_cast<double>(by_build_row_->groups_max())));
 }
 
 void GroupTable::key_by_build_row(uint64_t build_rows) {

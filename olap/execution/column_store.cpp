@@ -11,6 +11,9 @@ namespace diptych::olap {
 namespace {
 
 constexpr uint64_t kAbsorbedRowsAWorkerMin = 16 * kVectorRows;
+// An estimate may be wrong: a block of memory may have so many times the bytes that are used.
+constexpr uint64_t kExpectedFactorMax = 16;
+constexpr double kExpectedRowsMax = 1 << 24;
 
 }  // namespace
 
@@ -36,6 +39,17 @@ size_t ColumnStore::memory_bytes() const {
   return bytes;
 }
 
+void ColumnStore::expect(double rows) {
+  expected_rows_ = static_cast<uint64_t>(std::min(std::max(rows, 0.0), kExpectedRowsMax));
+}
+
+void ColumnStore::make_expected_room() {
+  const uint64_t rows = std::exchange(expected_rows_, 0);
+  for (Column& column : columns_) {
+    if (column.needed) column.bytes.reserve(rows * column.width);
+  }
+}
+
 void ColumnStore::append_nulls(Column* column, const Vector& vector, const Selection& selection) {
   if (vector.nulls == nullptr && !column->has_nulls) return;
   if (!column->has_nulls) {
@@ -51,6 +65,9 @@ void ColumnStore::append_nulls(Column* column, const Vector& vector, const Selec
 
 void ColumnStore::append(std::span<const Vector> vectors, const Selection& selection) {
   DIPTYCH_DCHECK(vectors.size() >= columns_.size(), "a store's columns are its input's");
+  if (rows_ + selection.count > expected_rows_ / kExpectedFactorMax && expected_rows_ != 0) {
+    make_expected_room();
+  }
   for (size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
     if (!column.needed) continue;

@@ -35,6 +35,9 @@ class ColumnStore {
   PhysicalType type(size_t column) const { return columns_[column].type; }
   size_t memory_bytes() const;
 
+  // How many rows may come, by an estimate: once a part of them has, there is room for all, and
+  // none of them is moved as more come.
+  void expect(double rows);
   // Appends the selected rows of the first column_count() vectors.
   void append(std::span<const Vector> vectors, const Selection& selection);
   // Appends all rows of another store of the same types, which is left empty.
@@ -82,10 +85,12 @@ class ColumnStore {
 
   void absorb_column(size_t column, std::span<ColumnStore* const> others, uint64_t rows,
                      const Workers& workers);
+  void make_expected_room();
   void append_nulls(Column* column, const Vector& vector, const Selection& selection);
 
   std::vector<Column> columns_;
   uint64_t rows_ = 0;
+  uint64_t expected_rows_ = 0;  // 0: not known, or there is room
   QueryHeap heap_;
 };
 

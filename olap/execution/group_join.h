@@ -61,6 +61,8 @@ class BuildRowGroups {
   // The columns that the keys read, of the join's output, for at most kVectorRows of those rows.
   const Batch& key_columns(std::span<const uint32_t> rows);
 
+  // How many there can be.
+  uint64_t groups_max() const { return group_of_row_.size(); }
   size_t memory_bytes() const { return group_of_row_.bytes(); }
 
  private:

@@ -48,7 +48,9 @@ namespace diptych::olap {
 
 // What one worker collected.
 struct BuildPart {
-  BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory);
+  // One of so many `parts`.
+  BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory,
+            uint32_t parts);
 
   size_t memory_bytes() const {
     return rows.memory_bytes() + unmatchable.memory_bytes() + integer_keys.memory_bytes() +

@@ -94,11 +94,16 @@ std::vector<uint32_t> order_of_keys(const std::vector<std::unique_ptr<BuildPart>
 
 }  // namespace
 
-BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory)
+BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory,
+                     uint32_t parts)
     : rows(needed.kept_types(join), needed.kept_by(join)),
       unmatchable(needed.kept_types(join), needed.kept_by(join)),
       integer_keys(integer_key_types(join)),
-      charge(memory, "the build side of a join") {}
+      charge(memory, "the build side of a join") {
+  const double expected_rows = join.children[1]->estimated_rows / parts;
+  rows.expect(expected_rows);
+  integer_keys.expect(expected_rows);
+}
 
 void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result) {
   bool any = false;

@@ -36,17 +36,18 @@ uint32_t KeyPlaces::build_array(uint32_t size, GrowingArray<uint32_t>* rows,
 
 uint32_t KeyPlaces::build_ranked(uint32_t size, GrowingArray<uint32_t>* rows,
                                  const StopSignal& stop) {
-  ranked_.resize((size / 32 + size_t{1}) * 2);
-  stop.fill(ranked_.data(), ranked_.size(), 0U);
+  taken_.resize(size / 32 + size_t{1});
+  before_.resize(taken_.size());
+  stop.fill(taken_.data(), taken_.size(), 0U);
   for (size_t row = 0; row < rows->size(); ++row) {
     stop.check_at(row);
-    ranked_[(*rows)[row] / 32 * 2] |= uint32_t{1} << ((*rows)[row] % 32);
+    taken_[(*rows)[row] / 32] |= uint32_t{1} << ((*rows)[row] % 32);
   }
   uint32_t taken = 0;
-  for (size_t i = 0; i < ranked_.size(); i += 2) {
+  for (size_t i = 0; i < taken_.size(); ++i) {
     stop.check_at(i);
-    ranked_[i + 1] = taken;
-    taken += static_cast<uint32_t>(std::popcount(ranked_[i]));
+    before_[i] = taken;
+    taken += static_cast<uint32_t>(std::popcount(taken_[i]));
   }
   for (size_t row = 0; row < rows->size(); ++row) {
     stop.check_at(row);
@@ -59,19 +60,18 @@ uint32_t KeyPlaces::build_ranked(uint32_t size, GrowingArray<uint32_t>* rows,
 void KeyPlaces::select(uint32_t* places, const Selection& rows, Selection* with_key) const {
   uint64_t found[kVectorWords] = {};
   const uint32_t words = words_of(rows.slots);
-  const bool is_array = ranked_.size() == 0;
   if (!is_dense(rows)) {
     for_selected(rows, [&](uint32_t slot) {
       const uint32_t key = number(places[slot]);
       found[slot / 64] |= uint64_t{key != kNoKey} << (slot % 64);
-      if (is_array) places[slot] = key;
+      if (is_array()) places[slot] = key;
     });
   } else {
     std::fill(places + rows.slots, places + size_t{words} * 64, 0);
-    if (is_array) {
+    if (is_array()) {
       look_up_numbers(places, rows.bits, words, numbers_.data(), found);
     } else {
-      find_taken(places, rows.bits, words, ranked_.data(), found);
+      find_taken(places, rows.bits, words, taken_.data(), found);
     }
   }
   select_bits(found, rows.slots, with_key);
@@ -80,7 +80,7 @@ void KeyPlaces::select(uint32_t* places, const Selection& rows, Selection* with_
 void KeyPlaces::match(uint32_t* places, const Selection& rows, Selection* with_key,
                       uint32_t* numbers) const {
   select(places, rows, with_key);
-  if (ranked_.size() == 0) {
+  if (is_array()) {
     for_numbered(*with_key, [&](uint32_t k, uint32_t slot) { numbers[k] = places[slot]; });
   } else {
     for_numbered(*with_key, [&](uint32_t k, uint32_t slot) { numbers[k] = rank(places[slot]); });

@@ -2,9 +2,10 @@
 //
 // Array      a number for each place, as they come: where there are few places, or most are taken.
 // Ranked     a bit for each place, and by 32 of them how many are taken before: a sixteenth of an
-//            array's bytes. A key's number is how many places before its own are taken. Where few
-//            of many are, nearly all lookups end at a bit in a cache near the core, and beside a
-//            large probe side even millions of places are cheaper than a hash table.
+//            array's bytes. The two lie apart, since most rows ask for a bit alone. A key's number is
+//            how many places before its own are taken. Where few of many are, nearly all lookups end
+//            at a bit in a cache near the core, and beside a large probe side even millions of
+//            places are cheaper than a hash table.
 //
 // Threads    immutable once built.
 
@@ -34,8 +35,8 @@ class KeyPlaces {
 
   // The number of the key at the place, which may be `size`, or kNoKey.
   uint32_t number(uint32_t place) const {
-    if (ranked_.size() == 0) return numbers_[place];
-    return ((ranked_[place / 32 * 2] >> (place % 32)) & 1) != 0 ? rank(place) : kNoKey;
+    if (is_array()) return numbers_[place];
+    return ((taken_[place / 32] >> (place % 32)) & 1) != 0 ? rank(place) : kNoKey;
   }
 
   // Selects those of the rows whose place has a key. `places`, by slot, has room for kVectorRows;
@@ -45,7 +46,7 @@ class KeyPlaces {
   // The same with the numbers of these keys: numbers[k] is the k-th row's.
   void match(uint32_t* places, const Selection& rows, Selection* with_key, uint32_t* numbers) const;
 
-  size_t memory_bytes() const { return numbers_.bytes() + ranked_.bytes(); }
+  size_t memory_bytes() const { return numbers_.bytes() + taken_.bytes() + before_.bytes(); }
 
  private:
   // An array of so many bytes stays in the cache of a core whatever else is there.
@@ -59,14 +60,15 @@ class KeyPlaces {
 
   uint32_t build_array(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop);
   uint32_t build_ranked(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop);
+  bool is_array() const { return taken_.size() == 0; }
   uint32_t rank(uint32_t place) const {
-    const uint32_t* const pair = &ranked_[place / 32 * 2];
-    const uint32_t before = pair[0] & ((uint32_t{1} << (place % 32)) - 1);
-    return pair[1] + static_cast<uint32_t>(std::popcount(before));
+    const uint32_t below = taken_[place / 32] & ((uint32_t{1} << (place % 32)) - 1);
+    return before_[place / 32] + static_cast<uint32_t>(std::popcount(below));
   }
 
   GrowingArray<uint32_t> numbers_;  // of an array
-  GrowingArray<uint32_t> ranked_;   // for each 32 places, their bits and the taken ones before
+  GrowingArray<uint32_t> taken_;    // bits, of 32 places each
+  GrowingArray<uint32_t> before_;   // of each 32 places, how many are taken before them
 };
 
 }  // namespace diptych::olap

@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kSlotsMin = 256;
 constexpr uint64_t kSparseKeysMax =
     2048;  // up to here, an eighth of the slots is used: no collisions
+constexpr double kExpectedKeysMax = 1 << 22;
 constexpr uint64_t kPrefetchSlotsMin = 32 * 1024;  // 256 KiB: a quarter of a core's L2
 
 }  // namespace
@@ -32,6 +33,12 @@ uint64_t KeyTable::slots_for(uint64_t keys) {
 void KeyTable::reserve(uint64_t keys) {
   const uint64_t slots = slots_for(keys);
   if (slots > slots_.size() || placed_ != size()) rebuild(std::max<uint64_t>(slots, slots_.size()));
+}
+
+void KeyTable::expect(double keys) {
+  const auto expected = static_cast<size_t>(std::min(std::max(keys, 0.0), kExpectedKeysMax));
+  keys_.reserve(expected * packer_->words());
+  hashes_.reserve(expected);
 }
 
 void KeyTable::make_room(uint32_t keys) {

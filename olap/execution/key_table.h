@@ -36,6 +36,8 @@ class KeyTable {
   // The keys' texts, when nobody looks for keys any more.
   QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
 
+  // How many keys may come, by an estimate: none of them is moved as more come.
+  void expect(double keys);
   // Makes room for so many keys in all.
   void reserve(uint64_t keys);
 

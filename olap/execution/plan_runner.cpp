@@ -259,14 +259,15 @@ void PlanRunner::release_table(const Operator* join) {
 Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* table) {
   auto built = std::make_unique<JoinTable>(op, context_.limits());
   std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
+  const uint32_t threads = context_.arena->threads();
   const StageFactory build = [&](uint32_t worker) {
-    parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
+    parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory, threads);
     return std::make_unique<BuildStage>(context_, op, *built, parts[worker].get());
   };
   co_await run(*op.children[1], build);
   {
     const MeterScope scope(context_.meter, op);
-    built->build(made_parts(std::move(parts), op, *needed_, context_.memory), workers_);
+    built->build(made_parts(std::move(parts), op, *needed_, context_.memory, threads), workers_);
   }
   say_memory(op, built->kept_bytes());
   context_.stop->check();

@@ -96,12 +96,12 @@ struct ByNumber {
   }
 };
 
-struct ByRank {
-  const uint32_t* ranked;
+struct IsTaken {
+  const uint32_t* taken;
 
   HWY_ATTR LaneMask operator()(const uint32_t* from) const {
     const Lane places = hn::LoadU(Lanes(), from);
-    const Lane words = gather(ranked, hn::ShiftLeft<1>(hn::ShiftRight<5>(places)));
+    const Lane words = gather(taken, hn::ShiftRight<5>(places));
     const Lane bits = hn::Shr(words, hn::And(places, hn::Set(Lanes(), 31)));
     return hn::TestBit(bits, hn::Set(Lanes(), 1));
   }
@@ -133,9 +133,9 @@ HWY_ATTR void by_number(uint32_t* places, const uint64_t* selected, uint32_t wor
   find(places, selected, words, ByNumber{numbers}, found);
 }
 
-HWY_ATTR void by_rank(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                      const uint32_t* ranked, uint64_t* found) {
-  find(places, selected, words, ByRank{ranked}, found);
+HWY_ATTR void are_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
+                        const uint32_t* taken, uint64_t* found) {
+  find(places, selected, words, IsTaken{taken}, found);
 }
 
 // How many bits a word has is not to be guessed: nothing branches on it, but where there are none.
@@ -250,7 +250,7 @@ namespace diptych::olap {
 namespace {
 HWY_EXPORT(number_some);
 HWY_EXPORT(by_number);
-HWY_EXPORT(by_rank);
+HWY_EXPORT(are_taken);
 HWY_EXPORT(positions);
 HWY_EXPORT(changes64);
 HWY_EXPORT(changes32);
@@ -265,8 +265,8 @@ void look_up_numbers(uint32_t* places, const uint64_t* selected, uint32_t words,
   HWY_DYNAMIC_DISPATCH(by_number)(places, selected, words, numbers, found);
 }
 void find_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                const uint32_t* ranked, uint64_t* found) {
-  HWY_DYNAMIC_DISPATCH(by_rank)(places, selected, words, ranked, found);
+                const uint32_t* taken, uint64_t* found) {
+  HWY_DYNAMIC_DISPATCH(are_taken)(places, selected, words, taken, found);
 }
 uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
   return HWY_DYNAMIC_DISPATCH(positions)(bits, words, out);

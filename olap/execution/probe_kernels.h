@@ -32,9 +32,9 @@ void number_places(const PlaceColumn* columns, uint32_t count, uint32_t slots, u
 void look_up_numbers(uint32_t* places, const uint64_t* selected, uint32_t words,
                      const uint32_t* numbers, uint64_t* found);
 
-// Where bit places[i] % 32 of ranked[places[i] / 32 * 2] is set.
+// Where bit places[i] % 32 of taken[places[i] / 32] is set.
 void find_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                const uint32_t* ranked, uint64_t* found);
+                const uint32_t* taken, uint64_t* found);
 
 // The positions of the bits that are set, ascending. `out` has room for 64 a word. Returns how many
 // there are. Benchmark: BM_SelectBits.

@@ -8,13 +8,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/short_copy.h"
 #include "base/string_ref.h"
 #include "olap/execution/query_memory.h"
 
@@ -55,7 +55,7 @@ class QueryHeap {
   base::StringRef keep(const base::StringRef& text) {
     if (text.is_short()) return text;
     char* const bytes = allocate(text.size());
-    std::memcpy(bytes, text.data(), text.size());
+    base::short_copy(bytes, text.data(), text.size());
     return base::StringRef(std::string_view(bytes, text.size()));
   }
 

@@ -23,11 +23,9 @@ void append_bits(const Vector& vector, const Selection& rows, ResultArray* array
 
 void append_texts(const Vector& vector, const Selection& rows, ResultArray* array) {
   const auto* const from = vector.as<base::StringRef>();
-  for_selected(rows, [&](uint32_t slot) { prefetch_text(from[slot]); });
-  array->add_texts(rows.count, [&](uint64_t k) -> std::string_view {
+  array->add_texts(rows.count, [&](uint64_t k) {
     const uint32_t slot = rows.row(static_cast<uint32_t>(k));
-    if (vector.is_null(slot)) return {};
-    return from[slot].view();
+    return vector.is_null(slot) ? base::StringRef() : from[slot];
   });
 }
 

@@ -2,10 +2,10 @@
 //
 // Array      a number for each place, as they come: where there are few places, or most are taken.
 // Ranked     a bit for each place, and by 32 of them how many are taken before: a sixteenth of an
-//            array's bytes. The two lie apart, since most rows ask for a bit alone. A key's number is
-//            how many places before its own are taken. Where few of many are, nearly all lookups end
-//            at a bit in a cache near the core, and beside a large probe side even millions of
-//            places are cheaper than a hash table.
+//            array's bytes. The two lie apart, since most rows ask for a bit alone. A key's number
+//            is how many places before its own are taken. Where few of many are, nearly all
+//            lookups end at a bit in a cache near the core, and beside a large probe side even
+//            millions of places are cheaper than a hash table.
 //
 // Threads    immutable once built.
 

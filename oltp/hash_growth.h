@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/page_preparer.h"
@@ -23,13 +24,17 @@ void BasicHashIndex<Atomic>::reclaim() {
 
 template <template <class> class Atomic>
 void BasicHashIndex<Atomic>::shorten_chains() {
-  const uint64_t turns = std::min(kTurnsAChain * chains_.take_extended(), bucket_count());
+  // A split places a chain anew, too: a table that only grows has no turns.
+  const uint64_t splits = std::exchange(splits_, 0);
+  const uint64_t extended = chains_.take_extended();
+  if (extended <= splits) return;
+  const uint64_t turns = std::min(kTurnsAChain * (extended - splits), bucket_count());
   for (uint64_t i = 0; i < turns; ++i) {
     if (shortened_ >= bucket_count()) shortened_ = 0;
     Bucket* const bucket = &bucket_at(shortened_++);
     if (Chains::needs_fewer(bucket)) place_anew(bucket, 0, bucket);
   }
-  if (turns != 0) chains_.take_extended();  // its own
+  chains_.take_extended();  // its own
 }
 
 template <template <class> class Atomic>
@@ -86,6 +91,7 @@ void BasicHashIndex<Atomic>::grow() {
     split_ = 0;
   }
   place_anew(from, bit, to);
+  ++splits_;
 }
 
 template <template <class> class Atomic>

@@ -199,6 +199,7 @@ class BasicHashIndex final : public Index {
   Atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
   Chains chains_;
   uint64_t shortened_ = 0;  // the buckets up to it had their turn
+  uint64_t splits_ = 0;     // since shorten_chains()
 };
 
 using HashIndex = BasicHashIndex<>;

@@ -138,6 +138,22 @@ TEST(HashChains, StayShortWhereKeysComeAndGo) {
   }
 }
 
+// Of one worker, who splits as it inserts, so that a boundary would only look at buckets.
+TEST(HashChains, AreLeftToTheSplitsWhereTheTableGrows) {
+  constexpr uint64_t kRows = 100'000;
+  constexpr uint64_t kBatchRows = 100;
+  CountedIndex index(Concurrency::kSingle, base::NumaNode(0));
+  uint64_t of_boundaries = 0;
+  for (uint64_t row = 0; row < kRows; ++row) {
+    index.insert(key_of(row), base::RowId(row), nullptr);
+    if (row % kBatchRows != kBatchRows - 1) continue;
+    const uint64_t before = loads;
+    index.reclaim();
+    of_boundaries += loads - before;
+  }
+  EXPECT_LE(of_boundaries, 2 * kRows / kBatchRows);
+}
+
 // More than the hash bits can tell apart: a key that is erased and inserted again and again within
 // a batch leaves as many entries with the same bits.
 TEST(HashChains, EntriesWithTheSameHashBitsLieOneBehindTheOther) {

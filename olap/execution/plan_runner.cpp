@@ -258,8 +258,8 @@ void PlanRunner::release_table(const Operator* join) {
 
 Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* table) {
   auto built = std::make_unique<JoinTable>(op, context_.limits());
-  std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
   const uint32_t threads = context_.arena->threads();
+  std::vector<std::unique_ptr<BuildPart>> parts(threads);
   const StageFactory build = [&](uint32_t worker) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory, threads);
     return std::make_unique<BuildStage>(context_, op, *built, parts[worker].get());

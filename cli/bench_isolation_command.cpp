@@ -46,7 +46,7 @@ BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
   add_queries(app(), &options_.queries);
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
-  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_json(app(), &json_path_);
   add_output(app(), "--html", "Write the report as a page with plots", &html_path_);
 }
 

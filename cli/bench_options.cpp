@@ -140,11 +140,28 @@ void add_output(CLI::App& app, const std::string& name, const std::string& what,
   app.add_option(name, *path, what)->check(output_file())->option_text("FILE");
 }
 
+void add_json(CLI::App& app, std::string* path) {
+  const CLI::Validator output = output_file();
+  app.add_option("--json", *path, "Write the report as JSON; - prints it in place of the table")
+      ->check([output](const std::string& given) {
+        return given == kStandardOutput ? std::string() : output(given);
+      })
+      ->option_text("FILE");
+}
+
 Result<void> write_report(const std::string& path, const std::string& text) {
   if (path.empty()) return {};
   if (auto written = write_file(path, text); !written) return written;
   say(fmt::format("wrote {}\n", path));
   return {};
+}
+
+Result<void> print_report(const std::string& json_path, const std::string& json,
+                          const std::string& table) {
+  if (json_path == kStandardOutput) return print(json);
+  auto written = write_report(json_path, json);
+  if (const auto printed = print(table); written) written = printed;
+  return written;
 }
 
 ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path) {

@@ -39,6 +39,8 @@ void add_log(CLI::App& app, dispatcher::LogMode* log);
 // What is wrong with the two, or nothing.
 std::optional<std::string> wrong_log(dispatcher::LogMode log, const std::string& keep_path);
 void add_output(CLI::App& app, const std::string& name, const std::string& what, std::string* path);
+// --json, for print_report().
+void add_json(CLI::App& app, std::string* path);
 
 // Runs a benchmark with progress and Ctrl-C.
 template <class Options, class Report>
@@ -56,12 +58,15 @@ base::Result<Report> run_with_progress(base::Result<Report> (*run)(const Options
 base::Result<void> write_report(const std::string& path, const std::string& text);
 
 // Writes the JSON where a path is given, and only then prints the table: the reader of a pipe may
-// be gone. An interrupted run says `rest`, what there is of it. kFailed where a check found
-// something.
+// be gone. "-" prints the JSON in place of the table.
+base::Result<void> print_report(const std::string& json_path, const std::string& json,
+                                const std::string& table);
+
+// print_report() of a benchmark. An interrupted run says `rest`, what there is of it. kFailed where
+// a check found something.
 template <class Report>
 ExitCode give_report(const Report& report, const std::string& json_path, const std::string& rest) {
-  auto written = write_report(json_path, to_json(report) + "\n");
-  if (const auto printed = print(to_table(report)); written) written = printed;
+  const auto written = print_report(json_path, to_json(report) + "\n", to_table(report));
   if (report.interrupted) say("interrupted: " + rest + "\n");
   if (!written) return fail(written.error());
   return report.clean() ? ExitCode::kFine : ExitCode::kFailed;

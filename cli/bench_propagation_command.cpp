@@ -54,7 +54,7 @@ BenchPropagationCommand::BenchPropagationCommand(CLI::App& parent)
       ->option_text("N");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_seed(app(), &options_.seed);
-  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_json(app(), &json_path_);
 }
 
 ExitCode BenchPropagationCommand::run() {

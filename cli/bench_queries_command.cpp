@@ -35,7 +35,7 @@ BenchQueriesCommand::BenchQueriesCommand(CLI::App& parent)
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
   add_keep(app(), &options_.keep_path);
-  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_json(app(), &json_path_);
 }
 
 ExitCode BenchQueriesCommand::run() {

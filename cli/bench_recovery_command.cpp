@@ -42,7 +42,7 @@ BenchRecoveryCommand::BenchRecoveryCommand(CLI::App& parent)
       ->option_text("LOG");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
-  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_json(app(), &json_path_);
 }
 
 ExitCode BenchRecoveryCommand::run() {

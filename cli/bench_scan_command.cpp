@@ -37,7 +37,7 @@ BenchScanCommand::BenchScanCommand(CLI::App& parent)
                 &options_.memory_bytes_max);
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
-  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_json(app(), &json_path_);
 }
 
 ExitCode BenchScanCommand::run() {

@@ -148,6 +148,7 @@ Result<OpenFile> open_file(const std::string& path, Stopped stopped) {
 
 std::string check_output_path(const std::string& path) {
   if (path.empty()) return "the path is empty";
+  if (path == kStandardOutput) return "\"-\" is no file here (./- is)";
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     return fmt::format("\"{}\" is a directory", path);

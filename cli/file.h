@@ -15,6 +15,9 @@ namespace diptych::cli {
 // The path that stands for standard input, in each of the functions that read.
 inline constexpr std::string_view kStandardInput = "-";
 
+// The same of standard output, where a command says that it prints there.
+inline constexpr std::string_view kStandardOutput = "-";
+
 // The path, or what it stands for, for a person.
 std::string input_name(const std::string& path);
 

@@ -26,7 +26,7 @@ InspectCommand::InspectCommand(CLI::App& parent)
     : Command(parent, "inspect", "Show what a database's files hold", kInspectExamples) {
   add_database_path(app(), &path_);
   app().add_flag("--verify", verify_, "Read every chunk and check it");
-  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_json(app(), &json_path_);
 }
 
 ExitCode InspectCommand::run() {
@@ -37,8 +37,8 @@ ExitCode InspectCommand::run() {
       path_, verify, [&](double done) { progress->update(what, done); });
   progress.reset();
   if (!inspection) return fail(inspection.error());
-  auto written = write_report(json_path_, to_json(path_, *inspection) + "\n");
-  if (const auto printed = print(to_table(path_, *inspection)); written) written = printed;
+  const auto written =
+      print_report(json_path_, to_json(path_, *inspection) + "\n", to_table(path_, *inspection));
   if (!written) return fail(written.error());
   if (inspection->damaged.empty()) return ExitCode::kFine;
   say(damage_text(*inspection));

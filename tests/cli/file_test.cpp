@@ -20,6 +20,7 @@ TEST(File, AFileIsReplacedAndNothingIsLeftBesideIt) {
   const ScratchFolder folder;
   const std::string path = folder.file("report", "the old one, which is longer");
   EXPECT_EQ(check_output_path(path), "");
+  EXPECT_EQ(check_output_path("-"), "\"-\" is no file here (./- is)");
   ASSERT_TRUE(write_file(path, "new").ok());
   EXPECT_EQ(*read_file(path), "new");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path(".")), {}), 1);

@@ -84,6 +84,17 @@ TEST_F(Inspect, VerifyOfAnIntactDatabaseSaysWhatWasRead) {
   EXPECT_EQ(run({"query", shop_, "-c", "SELECT 1"}).code, 0);
 }
 
+TEST_F(Inspect, ADashPrintsTheJsonInPlaceOfTheTable) {
+  const std::string report = folder_.path("report.json");
+  ASSERT_EQ(run({"inspect", shop_, "--json", report}).code, 0);
+  std::ifstream in(report);
+  const Outcome outcome = run({"inspect", shop_, "--json", "-"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out, nullptr, false), Json::parse(in, nullptr, false));
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
 TEST_F(Inspect, VerifyNamesADamagedChunkAndExitsWithOne) {
   const std::string report = folder_.path("report.json");
   // The first chunk that was written lies behind the file's header.

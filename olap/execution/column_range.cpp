@@ -1,8 +1,60 @@
 #include "olap/execution/column_range.h"
 
+#include <algorithm>
+
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
+
+namespace {
+
+using base::int128_t;
+
+// Digits before the point that a value of the type may have, and behind it; of exact numbers.
+struct Digits {
+  int before;
+  int behind;
+};
+
+std::optional<Digits> digits_of(const base::DataType& type) {
+  switch (type.kind) {
+    case base::TypeKind::kInt: return Digits{10, 0};
+    case base::TypeKind::kBigInt: return Digits{19, 0};
+    case base::TypeKind::kDecimal: return Digits{type.precision - type.scale, type.scale};
+    default: return std::nullopt;
+  }
+}
+
+int128_t floor_of(int128_t value, int128_t unit) {
+  return value / unit - static_cast<int>(value % unit < 0);
+}
+
+int128_t ceiling_of(int128_t value, int128_t unit) {
+  return value / unit + static_cast<int>(value % unit > 0);
+}
+
+// Of the integers that a column of the type may hold.
+struct Limits {
+  int64_t lowest;
+  int64_t highest;
+};
+
+Limits limits_of(const base::DataType& type) {
+  if (physical_type(type) == PhysicalType::kInt32) return {INT32_MIN, INT32_MAX};
+  return {INT64_MIN, INT64_MAX};
+}
+
+// integer_of() the other way.
+base::Value value_of(int64_t integer, const base::DataType& type) {
+  switch (type.kind) {
+    case base::TypeKind::kDate: return base::Date{static_cast<int32_t>(integer)};
+    case base::TypeKind::kTimestamp: return base::Timestamp{integer};
+    case base::TypeKind::kDecimal: return base::DecimalValue{integer, type.scale};
+    default: return integer;
+  }
+}
+
+}  // namespace
 
 bool holds_integers(const base::DataType& type) {
   const PhysicalType physical = physical_type(type);
@@ -17,6 +69,18 @@ const Expression* column_of(const Expression& expression) {
     return expression.children[0].get();
   }
   return nullptr;
+}
+
+std::optional<ScaledColumn> scaled_column(const Expression& expression) {
+  const bool is_cast = expression.kind == ExpressionKind::kCast;
+  const Expression& column = is_cast ? *expression.children[0] : expression;
+  if (column.kind != ExpressionKind::kColumn || !holds_integers(column.type)) return std::nullopt;
+  if (!is_cast) return ScaledColumn{&column, 1};
+  const std::optional<Digits> from = digits_of(column.type);
+  const std::optional<Digits> to = digits_of(expression.type);
+  if (!from || !to || to->before < from->before || to->behind < from->behind) return std::nullopt;
+  return ScaledColumn{&column,
+                      base::power_of_ten(static_cast<unsigned>(to->behind - from->behind))};
 }
 
 std::optional<int64_t> integer_of(const base::Value& value) {
@@ -41,27 +105,29 @@ ExpressionKind mirrored(ExpressionKind kind) {
   }
 }
 
-std::optional<ColumnRange> column_range(const Expression& column, ExpressionKind kind,
-                                        ValueBounds bounds) {
-  ColumnRange range{.column = &column};
+std::optional<ColumnRange> column_range(const ScaledColumn& scaled, ExpressionKind kind,
+                                        const WideBounds& bounds) {
+  const Limits limits = limits_of(scaled.column->type);
+  int128_t min = limits.lowest;
+  int128_t max = limits.highest;
+  // A bound between two of the column's values is the one below or above, as the comparison asks.
   switch (kind) {
     case ExpressionKind::kEqual:
-      range.min = bounds.min;
-      range.max = bounds.max;
-      return range;
-    case ExpressionKind::kLessEqual: range.max = bounds.max; break;
-    case ExpressionKind::kGreaterEqual: range.min = bounds.min; break;
-    case ExpressionKind::kLess:
-      range.max = bounds.max - (bounds.max != INT64_MIN);
-      if (bounds.max == INT64_MIN) range.min = INT64_MAX;  // no value
+      min = ceiling_of(bounds.min, scaled.unit);
+      max = floor_of(bounds.max, scaled.unit);
       break;
-    case ExpressionKind::kGreater:
-      range.min = bounds.min + (bounds.min != INT64_MAX);
-      if (bounds.min == INT64_MAX) range.max = INT64_MIN;
-      break;
+    case ExpressionKind::kLess: max = ceiling_of(bounds.max, scaled.unit) - 1; break;
+    case ExpressionKind::kLessEqual: max = floor_of(bounds.max, scaled.unit); break;
+    case ExpressionKind::kGreater: min = floor_of(bounds.min, scaled.unit) + 1; break;
+    case ExpressionKind::kGreaterEqual: min = ceiling_of(bounds.min, scaled.unit); break;
     default: return std::nullopt;
   }
-  return range;
+  min = std::max<int128_t>(min, limits.lowest);
+  max = std::min<int128_t>(max, limits.highest);
+  if (bounds.min > bounds.max || min > max) {
+    return ColumnRange{scaled.column, INT64_MAX, INT64_MIN};
+  }
+  return ColumnRange{scaled.column, static_cast<int64_t>(min), static_cast<int64_t>(max)};
 }
 
 std::optional<ColumnRange> column_range(const Expression& predicate) {
@@ -80,7 +146,36 @@ std::optional<ColumnRange> column_range(const Expression& predicate) {
   }
   const std::optional<int64_t> bound = integer_of(literal->literal);
   if (!bound.has_value()) return std::nullopt;
-  return column_range(*column, kind, {*bound, *bound});
+  return column_range({column, 1}, kind, {*bound, *bound});
+}
+
+ExpressionPtr comparison(const ColumnRange& range) {
+  const Limits limits = limits_of(range.column->type);
+  auto predicate = std::make_unique<Expression>();
+  predicate->type = {base::TypeKind::kBoolean};
+  if (range.min > range.max) {
+    predicate->literal = base::Value(false);
+    return predicate;
+  }
+  DIPTYCH_DCHECK(
+      range.min == range.max || range.min == limits.lowest || range.max == limits.highest,
+      "one comparison has one bound");
+  const bool is_above = range.max == limits.highest;
+  predicate->kind = range.min == range.max ? ExpressionKind::kEqual
+                    : is_above             ? ExpressionKind::kGreaterEqual
+                                           : ExpressionKind::kLessEqual;
+  auto column = std::make_unique<Expression>();
+  column->kind = ExpressionKind::kColumn;
+  column->type = range.column->type;
+  column->nullable = range.column->nullable;
+  column->column = range.column->column;
+  auto bound = std::make_unique<Expression>();
+  bound->type = range.column->type;
+  bound->nullable = false;
+  bound->literal = value_of(is_above ? range.min : range.max, bound->type);
+  predicate->children.push_back(std::move(column));
+  predicate->children.push_back(std::move(bound));
+  return predicate;
 }
 
 }  // namespace diptych::olap

@@ -1,13 +1,15 @@
 // ColumnRange: what a comparison says of one integer column: with a literal; or with a column of a
 // join's build side, of which the bounds are known once it is built.
 //
-// The column may be under a cast from INT to BIGINT, which keeps its values.
+// The column may be under a cast that keeps its values: from INT to BIGINT; beside the build side
+// also to a DECIMAL with room for all of them, as beside an average.
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "base/int128.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -16,6 +18,18 @@ namespace diptych::olap {
 struct ValueBounds {
   int64_t min = INT64_MAX;  // above max: there is no value
   int64_t max = INT64_MIN;
+};
+
+// Of values that a column of any integers may have, decimals of 38 digits among them.
+struct WideBounds {
+  base::int128_t min = 1;  // above max: there is no value
+  base::int128_t max = 0;
+};
+
+// An expression whose values are a column's times `unit`, and so in the column's order.
+struct ScaledColumn {
+  const Expression* column;
+  base::int128_t unit;
 };
 
 // A row can only satisfy the predicate where the column is not null and in [min, max].
@@ -28,6 +42,9 @@ struct ColumnRange {
 // The column that the expression is, but for such a cast; nullptr where it is none.
 const Expression* column_of(const Expression& expression);
 
+// The integer column that the expression is, but for such a cast.
+std::optional<ScaledColumn> scaled_column(const Expression& expression);
+
 // Whether a column of the type has a range: INT, BIGINT, dates, timestamps, decimals of 64 bits.
 bool holds_integers(const base::DataType& type);
 
@@ -39,10 +56,14 @@ std::optional<int64_t> integer_of(const base::Value& value);
 // it satisfies the predicate. Nothing for other predicates.
 std::optional<ColumnRange> column_range(const Expression& predicate);
 
-// The values for which `column kind value` can hold of some value in the bounds; none (min > max)
-// where there is no value. Nothing for kinds other than the five above.
-std::optional<ColumnRange> column_range(const Expression& column, ExpressionKind kind,
-                                        ValueBounds bounds);
+// The column's values for which `scaled kind value` can hold of some value in the bounds; none (min
+// > max) where there is no value. Exact where they are bounds of one value. Nothing for kinds other
+// than the five above.
+std::optional<ColumnRange> column_range(const ScaledColumn& scaled, ExpressionKind kind,
+                                        const WideBounds& bounds);
+
+// A predicate that holds for the values in the range, which is of one comparison.
+ExpressionPtr comparison(const ColumnRange& range);
 
 // kLess of kGreater and so on: a kind b is b mirrored(kind) a.
 ExpressionKind mirrored(ExpressionKind kind);

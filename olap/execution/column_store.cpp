@@ -259,6 +259,24 @@ void ColumnStore::widen(size_t column, ValueBounds* bounds) const {
   }
 }
 
+WideBounds ColumnStore::bounds(size_t column) const {
+  WideBounds bounds;
+  if (type(column) != PhysicalType::kInt128) {
+    ValueBounds narrow;
+    widen(column, &narrow);
+    if (narrow.min <= narrow.max) bounds = {narrow.min, narrow.max};
+    return bounds;
+  }
+  const int128_t* const values = this->values<int128_t>(column);
+  for (uint64_t i = 0; i < rows_; ++i) {
+    if (is_null(column, i)) continue;
+    const bool is_first = bounds.min > bounds.max;
+    bounds.min = is_first ? values[i] : std::min(bounds.min, values[i]);
+    bounds.max = is_first ? values[i] : std::max(bounds.max, values[i]);
+  }
+  return bounds;
+}
+
 Vector ColumnStore::gather(size_t c, const uint32_t* rows, const Selection& selection,
                            VectorBuffer* results) const {
   const Column& column = columns_[c];

@@ -66,6 +66,8 @@ class ColumnStore {
   }
   // To the column's values; it is of integers, and kept.
   void widen(size_t column, ValueBounds* bounds) const;
+  // Of the column's values; it is of integers of any width, and kept.
+  WideBounds bounds(size_t column) const;
 
   // results[slot] = value of row rows[k], where slot is the k-th selected one; kNoRow gives a null.
   // Returns the view. Benchmark: BM_GatherInt64.

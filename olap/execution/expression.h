@@ -80,6 +80,7 @@ class Predicates {
  public:
   Predicates(const std::vector<ExpressionPtr>& expressions, const QueryLimits& limits)
       : nodes_(compile_expressions(expressions, limits)) {}
+  explicit Predicates(std::vector<NodePtr> nodes) : nodes_(std::move(nodes)) {}
 
   size_t size() const { return nodes_.size(); }
   // Leaves in `rows` those for which predicate `index`, or every predicate, is true.

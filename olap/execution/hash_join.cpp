@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "olap/execution/join_filter.h"
+
 namespace diptych::olap {
 
 namespace {
@@ -12,6 +14,30 @@ namespace {
 // True where a probe row's matches only count as some or none.
 bool asks_existence(JoinKind kind) {
   return kind == JoinKind::kSemi || kind == JoinKind::kAnti || kind == JoinKind::kMark;
+}
+
+// By predicate of the join: the same as a comparison of a probe column with a literal, where it
+// compares that column with one of the build side's only row; else nullptr.
+std::vector<ExpressionPtr> comparisons_with_row(const Operator& join, const JoinTable& table) {
+  std::vector<ExpressionPtr> comparisons(join.predicates.size());
+  if (table.has_keys() || !table.joins_once()) return comparisons;
+  const size_t probe_columns = join.children[0]->output.size();
+  for (size_t i = 0; i < comparisons.size(); ++i) {
+    const auto range = implied_range(join, table, *join.predicates[i], probe_columns);
+    if (range.has_value()) comparisons[i] = comparison(*range);
+  }
+  return comparisons;
+}
+
+std::vector<NodePtr> compile_predicates(const Operator& join,
+                                        const std::vector<ExpressionPtr>& row_comparisons,
+                                        const QueryLimits& limits) {
+  std::vector<NodePtr> nodes;
+  for (size_t i = 0; i < join.predicates.size(); ++i) {
+    const ExpressionPtr& asked = row_comparisons[i] ? row_comparisons[i] : join.predicates[i];
+    nodes.push_back(compile_expression(*asked, limits));
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -23,15 +49,17 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
       table_(table),
       next_(std::move(next)),
       keys_(compile_expressions(join.probe_keys, context.limits())),
-      residual_(join.predicates, context.limits()),
+      row_comparisons_(comparisons_with_row(join, table)),
+      residual_(compile_predicates(join, row_comparisons_, context.limits())),
       gathered_(needed.gathered_by(join)),
       late_(needed.late_of(join)),
       has_group_keys_(needed.has_group_keys(join)),
       compared_(gathered_.size()) {
   const size_t probe_columns = join.children[0]->output.size();
   for (uint32_t c = 0; c < gathered_.size(); ++c) twins_.push_back(probe_twin(join, c));
-  for (const ExpressionPtr& predicate : join.predicates) {
-    for (const uint32_t column : columns_read(*predicate)) {
+  for (size_t i = 0; i < join.predicates.size(); ++i) {
+    if (row_comparisons_[i] != nullptr) continue;
+    for (const uint32_t column : columns_read(*join.predicates[i])) {
       if (column < probe_columns || twins_[column - probe_columns].has_value()) continue;
       compared_[column - probe_columns] = true;
     }
@@ -112,8 +140,14 @@ void ProbeStage::find_numbers(const Batch& batch) {
   table_.find(packed_.data(), hashes_.data(), with_key_.count, numbers_.data());
 }
 
-// Looks up the batch's keys: the rows with a match, and in rows_ their keys' numbers.
+// Looks up the batch's keys: the rows with a match, and in rows_ their keys' numbers. Without keys,
+// all rows match the only one.
 void ProbeStage::match(const Batch& batch) {
+  if (!table_.has_keys()) {
+    output_selection_ = *batch.selection;
+    std::fill_n(rows_.begin(), output_selection_.count, 0);
+    return;
+  }
   if (table_.is_direct()) {
     evaluate_keys(batch);
     table_.match(key_vectors_, *batch.selection, rows_.data(), &output_selection_);
@@ -135,7 +169,7 @@ void ProbeStage::match(const Batch& batch) {
 bool ProbeStage::push(Batch& batch) {
   const bool existence = asks_existence(join_.join);
   const bool all_pairs = residual_.size() == 0;
-  const bool one_match = table_.has_keys() && table_.unique();
+  const bool one_match = table_.joins_once();
   if (table_.has_keys() && all_pairs && existence) {
     match(batch);
     std::copy_n(output_selection_.bits, kVectorWords, matched_);

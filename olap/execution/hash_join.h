@@ -15,7 +15,8 @@
 // Residual   predicates over probe and build columns decide whether a pair matches. Where several
 //            build rows have a key, probe rows that an order between two columns refuses for all of
 //            them make no pair (key_bounds.h).
-// No keys    every build row matches every probe row.
+// No keys    every build row matches every probe row. One row, as a subquery's value is, is a
+//            unique build side.
 // Build rows kBuildSemi and kBuildAnti mark the build rows that have a match, each worker in bits
 //            of its own, and push nothing; plan_runner.cpp then reads those rows or the others. A
 //            key's rows that have a mark are not looked at again for each row that has the key.
@@ -88,6 +89,8 @@ class JoinTable {
   QueryHeap take_texts();
   // True where no two build rows have one key; then a key's number is its row.
   bool unique() const { return row_starts_.size() == 0; }
+  // True where a probe row has one match at most: of no keys, where there is one build row.
+  bool joins_once() const { return has_keys_ ? unique() : rows_->row_count() == 1; }
   uint32_t key_count() const { return key_count_; }
   // True where keys are looked up by their place, so that they are neither packed nor hashed.
   bool is_direct() const { return dense_.has_value(); }
@@ -246,11 +249,12 @@ class ProbeStage : public Stage {
   StagePtr next_;
   std::vector<NodePtr> keys_;
   std::vector<Vector> key_vectors_;
+  std::vector<ExpressionPtr> row_comparisons_;  // by predicate: with the only build row's value
   Predicates residual_;
   Selection with_key_;
   std::vector<uint64_t> packed_;  // keys of with_key_
   std::vector<uint64_t> hashes_;
-  std::vector<uint32_t> numbers_;  // by position in with_key_
+  std::vector<uint32_t> numbers_;  // by position in with_key_; without keys 0
   std::vector<Cursor> cursors_;
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots

@@ -1,7 +1,6 @@
 #include "olap/execution/join_filter.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace diptych::olap {
 
@@ -15,25 +14,23 @@ bool is_column(const ExpressionPtr& key) {
   return key->kind == ExpressionKind::kColumn;
 }
 
-// Of a comparison between a column of the scan and one of the build side.
+}  // namespace
+
 std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& table,
-                                         const Operator& scan, const Expression& predicate) {
+                                         const Expression& predicate, size_t columns) {
   if (predicate.children.size() != 2) return std::nullopt;
   const size_t probe_columns = join.children[0]->output.size();
-  const auto range_of = [&](const Expression& scanned, ExpressionKind kind,
+  const auto range_of = [&](const Expression& probe, ExpressionKind kind,
                             const Expression& built) -> std::optional<ColumnRange> {
-    const bool are_columns = scanned.kind == ExpressionKind::kColumn &&
-                             built.kind == ExpressionKind::kColumn &&
-                             scanned.column < scan.output.size() && built.column >= probe_columns;
-    const bool are_integers =
-        are_columns && holds_integers(scanned.type) && holds_integers(built.type);
+    const std::optional<ScaledColumn> scaled = scaled_column(probe);
+    const bool are_columns = scaled && scaled->column->column < columns &&
+                             built.kind == ExpressionKind::kColumn && built.column >= probe_columns;
+    const bool are_integers = are_columns && (holds_integers(built.type) || is_wide(built.type));
     if (!are_integers) return std::nullopt;
     const auto build_column = static_cast<uint32_t>(built.column - probe_columns);
     if (probe_twin(join, build_column).has_value()) return std::nullopt;  // the table has it not
-    ValueBounds bounds;
-    if (!column_range(scanned, kind, bounds)) return std::nullopt;
-    table.rows().widen(build_column, &bounds);
-    return column_range(scanned, kind, bounds);
+    if (!column_range(*scaled, kind, WideBounds())) return std::nullopt;
+    return column_range(*scaled, kind, table.rows().bounds(build_column));
   };
   const Expression& left = *predicate.children[0];
   const Expression& right = *predicate.children[1];
@@ -41,12 +38,11 @@ std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& 
   return range ? range : range_of(right, mirrored(predicate.kind), left);
 }
 
-}  // namespace
-
 JoinFilter join_filter(const Operator& join, const JoinTable& table, const Operator& scan) {
   JoinFilter filter{&join, &table, {}};
   for (const ExpressionPtr& predicate : join.predicates) {
-    if (auto range = implied_range(join, table, scan, *predicate)) filter.implied.push_back(*range);
+    const auto range = implied_range(join, table, *predicate, scan.output.size());
+    if (range.has_value()) filter.implied.push_back(*range);
   }
   return filter;
 }

@@ -10,13 +10,15 @@
 //
 // Where the join also compares a column of the scan with one of the build side (Q21: lines that
 // were delivered later), rows beyond all of the build side's values have no match either: the
-// range implied is a condition on one column, which skips leaves and is answered on codes.
+// range implied is a condition on one column, which skips leaves and is answered on codes. Of one
+// build row, as a subquery's value is, that is all the join asks: it compares with the value.
 //
 // Threads    the list is the plan's; a JoinFilterProbe belongs to one worker.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "olap/execution/column_range.h"
@@ -33,6 +35,11 @@ struct JoinFilter {
 
   bool drops_rows() const { return !table->key_bounds().empty() || !implied.empty(); }
 };
+
+// The values of a probe column, one of the first `columns`, for which the predicate of the join, a
+// comparison with a column of the table, can hold; exact where the table has one row.
+std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& table,
+                                         const Expression& predicate, size_t columns);
 
 // What the table, built, implies for the scan that may ask the join.
 JoinFilter join_filter(const Operator& join, const JoinTable& table, const Operator& scan);

@@ -1,9 +1,13 @@
 // Scans ask joins above them: which they may ask, what that leaves, and that answers stay the same
 // (OperatorModel and the differential tests have random plans).
 
+#include <algorithm>
+#include <optional>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/int128.h"
 #include "olap/execution/column_range.h"
 #include "olap/execution/join_filter.h"
 #include "olap/execution/plan_meter.h"
@@ -258,6 +262,156 @@ TEST_P(ComparedBuildValues, NullsAloneAndTheEndsOfTheRangeMatchNothing) {
   EXPECT_EQ(ran(JoinKind::kInner, built_of({number(INT32_MAX)}), kGreater, false), nothing);
   EXPECT_EQ(ran(JoinKind::kBuildAnti, built_of({number(kProbed)}), kGreater, false),
             std::pair(int64_t{1}, int64_t{8}));
+}
+
+// A table of one row without keys, or of two, whose DECIMAL(38,4) the probe's columns are cast to:
+// what a row of the scan is compared with has more digits than its column.
+class OneBuildRow : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kBlockRows = 1024;
+  static constexpr int64_t kProbed = 8 * kBlockRows;
+  static constexpr DataType kBuilt = {base::TypeKind::kDecimal, 38, 4};
+  static constexpr DataType kCents = {base::TypeKind::kDecimal, 12, 2};
+  inline static const std::vector<DataType> kProbedTypes = {kIntType, kBigIntType, kCents};
+
+  // Row i: i - 4096, the same, and i - 4096 and a half.
+  OneBuildRow() {
+    probed_ = replica_.add_table(kProbedTypes);
+    for (int64_t i = 0; i < kProbed; ++i) {
+      const int64_t value = i - kProbed / 2;
+      replica_.insert(probed_, {number(value), number(value),
+                                base::Value(base::DecimalValue{value * 100 + 50, 2})});
+    }
+    replica_.compact();
+  }
+
+  // In units of DECIMAL(38,4).
+  static base::int128_t probed_units(uint32_t column, int64_t row) {
+    return base::int128_t{row - kProbed / 2} * 10'000 + (column == 2 ? 5'000 : 0);
+  }
+
+  static bool holds(ExpressionKind kind, base::int128_t a, base::int128_t b) {
+    switch (kind) {
+      case ExpressionKind::kLess: return a < b;
+      case ExpressionKind::kLessEqual: return a <= b;
+      case ExpressionKind::kGreater: return a > b;
+      case ExpressionKind::kGreaterEqual: return a >= b;
+      case ExpressionKind::kEqual: return a == b;
+      default: return a != b;
+    }
+  }
+
+  // Rows that the join gives, counted by hand.
+  static int64_t expected(JoinKind join_kind, uint32_t column, ExpressionKind kind,
+                          const std::vector<std::optional<base::int128_t>>& bounds) {
+    int64_t pairs = 0;
+    int64_t matched = 0;
+    std::vector<bool> built(bounds.size());
+    for (int64_t row = 0; row < kProbed; ++row) {
+      const int64_t before = pairs;
+      for (size_t b = 0; b < bounds.size(); ++b) {
+        if (!bounds[b] || !holds(kind, probed_units(column, row), *bounds[b])) continue;
+        ++pairs;
+        built[b] = true;
+      }
+      matched += static_cast<int64_t>(pairs > before);
+    }
+    switch (join_kind) {
+      case JoinKind::kLeft: return pairs + kProbed - matched;
+      case JoinKind::kSemi: return matched;
+      case JoinKind::kAnti: return kProbed - matched;
+      case JoinKind::kBuildSemi: return std::count(built.begin(), built.end(), true);
+      case JoinKind::kBuildAnti: return std::count(built.begin(), built.end(), false);
+      default: return pairs;
+    }
+  }
+
+  // A table's decimals have 18 digits: further ones come by a factor.
+  OperatorPtr built_of(const std::vector<std::optional<base::int128_t>>& bounds) {
+    constexpr DataType kFactor = {base::TypeKind::kDecimal, 38, 0};
+    const std::vector<DataType> types = {{base::TypeKind::kDecimal, 18, 4}, kBigIntType};
+    const base::int128_t factor = base::power_of_ten(18);
+    const base::TableId built = replica_.add_table(types);
+    for (const auto& bound : bounds) {
+      const bool is_long = bound && (*bound >= factor || *bound <= -factor);
+      const base::int128_t units = bound.value_or(0) / (is_long ? factor : 1);
+      replica_.insert(built, {bound ? base::Value(base::DecimalValue{units, 4}) : kNull,
+                              number(is_long ? static_cast<int64_t>(factor) : 1)});
+    }
+    std::vector<ExpressionPtr> outputs;
+    outputs.push_back(make(ExpressionKind::kMultiply, kBuilt,
+                           make(ExpressionKind::kCast, kBuilt, column(0, types[0])),
+                           make(ExpressionKind::kCast, kFactor, column(1, types[1]))));
+    return project(scan(built, types), std::move(outputs));
+  }
+
+  // Rows, and the probed blocks that were skipped.
+  std::pair<int64_t, int64_t> ran(JoinKind join_kind, uint32_t column_number, ExpressionKind kind,
+                                  bool is_mirrored,
+                                  const std::vector<std::optional<base::int128_t>>& bounds) {
+    OperatorPtr op = join(join_kind, scan(probed_, kProbedTypes), built_of(bounds), {});
+    ExpressionPtr left =
+        make(ExpressionKind::kCast, kBuilt, column(column_number, kProbedTypes[column_number]));
+    ExpressionPtr right = column(3, kBuilt);
+    if (is_mirrored) std::swap(left, right);
+    op->predicates.push_back(
+        make(is_mirrored ? mirrored(kind) : kind, kBooleanType, std::move(left), std::move(right)));
+    const Plan plan = analyzed(std::move(op), ExplainFormat::kJson);
+    const auto result = run(plan, replica_.replica(), 1);
+    EXPECT_TRUE(result.ok()) << result.error().to_string();
+    if (!result.ok()) return {};
+    std::string text;
+    for (const auto& row : result->rows) text += std::get<std::string>(row[0]);
+    const auto json = nlohmann::json::parse(text);
+    const auto& scanned = json["plan"]["children"][0];
+    return {json["rows"],
+            scanned.contains("blocks") ? scanned["blocks_skipped"].get<int64_t>() : 8};
+  }
+
+  TestReplica replica_{storage::StorageOptions{.partitions = 1, .block_rows = kBlockRows}};
+  base::TableId probed_{};
+};
+
+TEST_F(OneBuildRow, ItsValueIsComparedWithoutTheCast) {
+  using enum ExpressionKind;
+  const base::int128_t beyond = base::power_of_ten(35);
+  const std::optional<base::int128_t> none;
+  const std::vector<std::vector<std::optional<base::int128_t>>> tables = {
+      {0},           {1},           {-1},        {5'000},      {5'001},       {-5'001},
+      {-10'005'000}, {10'000'000},  {beyond},    {-beyond},    {none},        {},
+      {1, -30'000},  {none, 7'000}, {beyond, 0}, {none, none}, {-40'960'000}, {40'955'000}};
+  bool is_mirrored = false;
+  for (const auto& bounds : tables) {
+    for (uint32_t column_number = 0; column_number < 3; ++column_number) {
+      for (const ExpressionKind kind :
+           {kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual}) {
+        for (const JoinKind join_kind :
+             {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSemi, JoinKind::kAnti,
+              JoinKind::kBuildSemi, JoinKind::kBuildAnti}) {
+          EXPECT_EQ(ran(join_kind, column_number, kind, is_mirrored, bounds).first,
+                    expected(join_kind, column_number, kind, bounds))
+              << "column " << column_number << " kind " << static_cast<int>(kind) << " join "
+              << static_cast<int>(join_kind) << " bounds " << bounds.size();
+          is_mirrored = !is_mirrored;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(OneBuildRow, BlocksBeyondItsValueAreSkipped) {
+  using enum ExpressionKind;
+  for (uint32_t column_number = 0; column_number < 3; ++column_number) {
+    const auto skipped = [&](ExpressionKind kind, std::optional<base::int128_t> bound) {
+      return ran(JoinKind::kInner, column_number, kind, false, {bound}).second;
+    };
+    EXPECT_EQ(skipped(kGreater, 1), 4);
+    EXPECT_EQ(skipped(kLess, -1), 4);
+    EXPECT_EQ(skipped(kGreaterEqual, 20'485'001), 6);
+    EXPECT_EQ(skipped(kEqual, 5'001), 8);
+    EXPECT_EQ(skipped(kLessEqual, std::nullopt), 8);
+    EXPECT_EQ(skipped(kNotEqual, 1), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ComparedBuildValues, ::testing::Values(1, 4));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A few rounds of tools/crash-test find nothing, and a database that replies before its log is
-written, that leaves out a sync, or that tries a failed one again, is found out.
+written, that leaves out a sync, that tries a failed one again, or that does not look whether a
+rename was done, is found out.
 
 Usage: crash_test.py CRASH_TEST CRASH_ROUNDS BANK_LIBRARY POWER_CUT
 """
@@ -55,9 +56,10 @@ class CrashTest(unittest.TestCase):
         self.assertFalse(is_found(code, figures))
         self.assertEqual(figures["rounds"], 12)
         self.assertGreater(figures["acknowledged"], 0)
+        self.assertGreater(figures["ring_operations"], 0)
 
     def test_a_missing_sync_is_found(self) -> None:
-        for missing in ("log", "blocks", "manifest", "directory", "failed"):
+        for missing in ("log", "blocks", "manifest", "directory", "failed", "renames"):
             found = any(is_found(*run("--power-cut", "--rounds", "30", "--missing-sync", missing,
                                       "--seed", str(seed))) for seed in range(1, 4))
             self.assertTrue(found, missing)

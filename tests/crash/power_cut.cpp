@@ -11,10 +11,13 @@
 // again: what it was told is a number. Loads add accounts of their own, two at a time.
 //
 // In half of the rounds the disk refuses something before the power goes, a few calls or all for a
-// while. Then what is called may fail, and say so (kIo, kNoSpace); but queries go on as long as the
-// disk can be read, and what was acknowledged, before it or amid it, is there afterwards.
+// while. Then what is called may fail, and say so (kIo, kNoSpace, and of which file); but queries
+// go on as long as the disk can be read, and what was acknowledged, before it or amid it, is there
+// afterwards. In half of the rounds the system refuses rings of io_uring, of which nobody is to
+// notice anything.
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +37,7 @@
 
 #include "dispatcher/database.h"
 #include "tests/crash/power_cut_disk.h"
+#include "tests/crash/power_cut_rings.h"
 
 namespace diptych::crash {
 namespace {
@@ -168,7 +172,10 @@ class Life {
   void note(const base::Error& error) {
     const bool says_so =
         error.code == base::ErrorCode::kIo || error.code == base::ErrorCode::kNoSpace;
-    if (says_so && PowerCutDisk::instance().refused() != refused_before_) return;
+    // Of which file: a person cannot help it else.
+    const bool names_it = error.message.find(options_.path) != std::string::npos;
+    const bool may = PowerCutDisk::instance().refused() != refused_before_;
+    if (says_so && names_it && may) return;
     note_failure(error.to_string());
   }
   void note_failure(const std::string& what) {
@@ -371,12 +378,15 @@ class PowerCuts {
     PowerCutDisk& disk = PowerCutDisk::instance();
     const std::string at = place(round);
     disk.watch(at, arguments_.missing);
+    offer_rings();
     // The log that a killed process left stays needed, as long as nothing is saved.
     const bool saves = !std::exchange(killed_, false) || random_() % 2 == 0;
     Life life(options(at, saves), told_, saves, &totals_, random_());
     const uint64_t refused_before = disk.refused();
     std::thread living([&] { life.run(); });
-    if (arguments_.missing == MissingSync::kFailed || random_() % 2 == 0) refuse(&life);
+    const bool must_refuse =
+        arguments_.missing == MissingSync::kFailed || arguments_.missing == MissingSync::kRenames;
+    if (must_refuse || random_() % 2 == 0) refuse(&life);
     std::this_thread::sleep_for(std::chrono::microseconds(random_() % kMomentUsMax));
     const Told told = life.asked().now();  // before the power goes
     killed_ = random_() % 2 == 0;
@@ -419,12 +429,21 @@ class PowerCuts {
     std::fputs(text.c_str(), stderr);
   }
 
+  // A system has rings, or a container's does not let them be made, or it is an old one.
+  void offer_rings() {
+    constexpr int kErrors[] = {0, 0, EPERM, ENOSYS};
+    refuse_rings(kErrors[random_() % std::size(kErrors)]);
+  }
+
   // After a while, for a while or until the power goes.
   void refuse(Life* life) {
-    constexpr Refusal kAll[] = {Refusal::kWholeWrites, Refusal::kWrites, Refusal::kSpace,
-                                Refusal::kSyncs, Refusal::kReads};
+    constexpr Refusal kAll[] = {Refusal::kWholeWrites, Refusal::kWrites,  Refusal::kSpace,
+                                Refusal::kSyncs,       Refusal::kReads,   Refusal::kNames,
+                                Refusal::kNameSpace,   Refusal::kRenames, Refusal::kDirectory,
+                                Refusal::kRings};
     Refusal what = kAll[random_() % std::size(kAll)];
     if (arguments_.missing == MissingSync::kFailed) what = Refusal::kSyncs;
+    if (arguments_.missing == MissingSync::kRenames) what = Refusal::kRenames;
     std::this_thread::sleep_for(std::chrono::microseconds(random_() % kMomentUsMax));
     if (what == Refusal::kReads) life->expect_unreadable();
     const uint64_t calls[] = {1, 1 + random_() % 20, UINT64_MAX};
@@ -451,6 +470,7 @@ class PowerCuts {
     options.checkpoint_log_bytes = checkpoint_bytes[random_() % 3];
     options.checkpoint_interval_ns = random_() % 2 == 0 ? 0 : 1'000'000;
     if (!saves) options.checkpoint_log_bytes = options.checkpoint_interval_ns = 0;
+    options.faults.log_by_ring = true;  // where there are rings
     return options;
   }
 
@@ -479,11 +499,12 @@ int run_rounds(Arguments arguments) {
   while (round < arguments.rounds && usable && is_clean()) usable = cuts.run(round++);
   if (usable && is_clean()) usable = cuts.check(round);
   std::fputs(
-      fmt::format(
-          "rounds: {}\nundecided: {}\nrefused: {}\nacknowledged: {}\nlost: {}\nhalf_done: {}\n"
-          "replica_differences: {}\nunusable: {}\n",
-          round, totals.undecided, totals.refused, totals.acknowledged, totals.lost,
-          totals.half_done, totals.replica_differences, usable ? 0 : 1)
+      fmt::format("rounds: {}\nundecided: {}\nrefused: {}\nnames_refused: {}\nring_operations: "
+                  "{}\nacknowledged: {}\nlost: {}\nhalf_done: {}\n"
+                  "replica_differences: {}\nunusable: {}\n",
+                  round, totals.undecided, totals.refused, PowerCutDisk::instance().names_refused(),
+                  ring_operations(), totals.acknowledged, totals.lost, totals.half_done,
+                  totals.replica_differences, usable ? 0 : 1)
           .c_str(),
       stdout);
   fs::remove_all(arguments.directory);
@@ -496,6 +517,7 @@ std::optional<MissingSync> missing_sync(const std::string& name) {
   if (name == "manifest") return MissingSync::kManifest;
   if (name == "directory") return MissingSync::kDirectory;
   if (name == "failed") return MissingSync::kFailed;
+  if (name == "renames") return MissingSync::kRenames;
   return std::nullopt;
 }
 

@@ -13,8 +13,6 @@
 #include "base/check.h"
 #include "tests/crash/power_cut_disk.h"
 
-struct io_uring;
-
 namespace diptych::crash {
 namespace {
 
@@ -191,14 +189,13 @@ int fdatasync(int file) {
   return diptych::crash::sync_slowly(file);
 }
 
-int io_uring_queue_init(unsigned /*entries*/, io_uring* /*ring*/, unsigned /*flags*/) {
-  return -EPERM;
-}
-
 int rename(const char* from, const char* to) noexcept {
   static const auto real =
       diptych::crash::system_function<int (*)(const char*, const char*)>("rename");
   const std::lock_guard lock(diptych::crash::disk().mutex());
+  if (!diptych::crash::disk().grants_rename(from)) {
+    return diptych::crash::disk().hides_refused_renames() ? 0 : -1;
+  }
   const int result = real(from, to);
   if (result == 0) diptych::crash::disk().note_rename(from, to);
   return result;
@@ -207,6 +204,7 @@ int rename(const char* from, const char* to) noexcept {
 int unlink(const char* path) noexcept {
   static const auto real = diptych::crash::system_function<int (*)(const char*)>("unlink");
   const std::lock_guard lock(diptych::crash::disk().mutex());
+  if (!diptych::crash::disk().grants_name_change(path)) return -1;
   const int result = real(path);
   if (result == 0) diptych::crash::disk().note_unlink(path);
   return result;

@@ -72,9 +72,10 @@ void PowerCutDisk::refuse(Refusal what, uint64_t calls) {
 bool PowerCutDisk::takes_refusal(Refusal what) {
   if (refusal_ != what || refusals_left_ == 0) return false;
   --refusals_left_;
+  const bool is_error = what != Refusal::kWholeWrites && what != Refusal::kRings;
   // relaxed: as in refused().
-  if (what != Refusal::kWholeWrites) refused_.fetch_add(1, std::memory_order_relaxed);
-  errno = what == Refusal::kSpace ? ENOSPC : EIO;
+  if (is_error) refused_.fetch_add(1, std::memory_order_relaxed);
+  errno = what == Refusal::kSpace || what == Refusal::kNameSpace ? ENOSPC : EIO;
   return true;
 }
 
@@ -83,7 +84,30 @@ bool PowerCutDisk::grants(Refusal what, int file) {
 }
 
 bool PowerCutDisk::grants_new_file(const std::string& path) {
-  return name_in(path).empty() || !takes_refusal(Refusal::kSpace);
+  if (name_in(path).empty()) return true;
+  return !takes_refusal(Refusal::kSpace) && grants_name_change(path);
+}
+
+bool PowerCutDisk::grants_name_change(const std::string& path) {
+  if (name_in(path).empty()) return true;
+  if (!takes_refusal(Refusal::kNames) && !takes_refusal(Refusal::kNameSpace)) return true;
+  // relaxed: as in refused().
+  names_refused_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+bool PowerCutDisk::grants_rename(const std::string& from) {
+  if (!name_in(from).empty() && takes_refusal(Refusal::kRenames)) {
+    // relaxed: as in refused().
+    names_refused_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  return grants_name_change(from);
+}
+
+bool PowerCutDisk::grants_submission() {
+  const std::lock_guard lock(mutex_);
+  return !takes_refusal(Refusal::kRings);
 }
 
 size_t PowerCutDisk::writable(int file, size_t bytes) {
@@ -186,7 +210,8 @@ PowerCutDisk::Sync PowerCutDisk::begin_sync(int descriptor) {
 bool PowerCutDisk::end_sync(const Sync& sync) {
   const auto found = open_.find(sync.file);
   if (found == open_.end()) return true;
-  bool fails = takes_refusal(Refusal::kSyncs);
+  bool fails = takes_refusal(Refusal::kSyncs) ||
+               (found->second.is_directory && takes_refusal(Refusal::kDirectory));
   if (fails && !found->second.is_directory) {
     drop_sectors(&now_.files[found->second.file], sync.changes);
     if (missing_ == MissingSync::kFailed) fails = false;

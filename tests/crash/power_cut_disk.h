@@ -2,10 +2,9 @@
 //
 // The program that links this has its own open, read, pread, pwrite, pwritev, write, ftruncate,
 // fallocate, posix_fallocate, fsync, fdatasync, rename, unlink and close, which do what the
-// system's do and note it, for files in the watched directory (power_cut_calls.cpp); rings are
-// refused, since their operations would not come by. What was written since a file's last sync is
-// kept apart, sector by sector; so are names that were made, moved and removed since the
-// directory's.
+// system's do and note it, for files in the watched directory (power_cut_calls.cpp); so have the
+// operations of rings (power_cut_rings.h). What was written since a file's last sync is kept apart,
+// sector by sector; so are names that were made, moved and removed since the directory's.
 //
 //   durable ◄── sync ── since then ──► cut(): durable, and any of these, each for itself
 //
@@ -23,8 +22,11 @@
 // file's sync was to make durable, any of the sectors never will be, though they are read and later
 // syncs succeed, as where a system counts as clean what it could not write.
 //
+// Names may be refused too: files are neither made, renamed nor removed, or the directory's sync
+// fails, after which the changes of names are as undecided as before.
+//
 // Broken variants: syncs that are asked for and not noted, as if they were missing in the source;
-// and syncs that fail and say nothing, as if who calls had tried again until they succeed.
+// and syncs or renames that fail and say nothing, as if who calls did not look.
 //
 // Threads    any; one disk a process.
 
@@ -45,7 +47,7 @@
 
 namespace diptych::crash {
 
-enum class MissingSync : uint8_t { kNone, kLog, kBlocks, kManifest, kDirectory, kFailed };
+enum class MissingSync : uint8_t { kNone, kLog, kBlocks, kManifest, kDirectory, kFailed, kRenames };
 
 enum class Refusal : uint8_t {
   kNone,
@@ -54,6 +56,11 @@ enum class Refusal : uint8_t {
   kSpace,        // ENOSPC: of writes too, which a file system that copies what is written may give
   kSyncs,        // EIO
   kReads,        // EIO
+  kNames,        // EIO: names that are made, moved or removed
+  kNameSpace,    // ENOSPC: the same
+  kRenames,      // EIO
+  kDirectory,    // EIO: its syncs
+  kRings,        // what is submitted to them, which is done otherwise; no error
 };
 
 class PowerCutDisk {
@@ -71,6 +78,11 @@ class PowerCutDisk {
   uint64_t refused() const {
     // relaxed: a count.
     return refused_.load(std::memory_order_relaxed);
+  }
+  // Of these, those that were to change names.
+  uint64_t names_refused() const {
+    // relaxed: as above.
+    return names_refused_.load(std::memory_order_relaxed);
   }
   // Makes a directory of what would be there; nothing is refused any more.
   void cut(const std::string& to, std::mt19937_64* random);
@@ -99,6 +111,10 @@ class PowerCutDisk {
   // Whether a call that wants something else gets it; else errno is set.
   bool grants(Refusal what, int file);
   bool grants_new_file(const std::string& path);
+  bool grants_name_change(const std::string& path);
+  bool grants_rename(const std::string& from);
+  bool hides_refused_renames() const { return missing_ == MissingSync::kRenames; }
+  bool grants_submission();
   void note_rename(const std::string& from, const std::string& to);
   void note_unlink(const std::string& path);
 
@@ -158,8 +174,9 @@ class PowerCutDisk {
   MissingSync missing_ = MissingSync::kNone;
   Refusal refusal_ = Refusal::kNone;
   uint64_t refusals_left_ = 0;
-  std::atomic<uint64_t> refused_{0};  // writers: under mutex_
-  std::minstd_rand choices_;          // of what is refused
+  std::atomic<uint64_t> refused_{0};        // writers: under mutex_
+  std::atomic<uint64_t> names_refused_{0};  // likewise; of those
+  std::minstd_rand choices_;                // of what is refused
   Contents now_;
   std::optional<Contents> killed_;  // by the last kill(), for the next watch()
   std::map<int, OpenFile> open_;

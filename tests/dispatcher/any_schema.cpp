@@ -268,6 +268,22 @@ base::Key key_of(const Table& table, const IndexSchema& index, const Cells& cell
   return key;
 }
 
+std::optional<int> number_of(const Table& table, const Cells& cells) {
+  size_t number = 0;
+  size_t factor = 1;
+  for (const ColumnId id : table.primary_key().columns) {
+    const auto& domain = table.domains[id.value];
+    const auto found = std::find_if(domain.begin(), domain.end(), [&](const std::string& value) {
+      return compare_cells(table.schema.column(id).type, cells[id.value], value) == 0;
+    });
+    if (found == domain.end()) return std::nullopt;
+    number += factor * static_cast<size_t>(found - domain.begin());
+    factor *= domain.size();
+  }
+  if (number >= static_cast<size_t>(table.rows_max)) return std::nullopt;
+  return static_cast<int>(number);
+}
+
 void sort_by(const Table& table, const IndexSchema& index, std::vector<RowPtr>* rows) {
   std::sort(rows->begin(), rows->end(), [&](const RowPtr& a, const RowPtr& b) {
     const int order = compare_keys(table, index, a->cells, b->cells);

@@ -112,6 +112,9 @@ base::Key key_of(const Table& table, const IndexSchema& index, const Cells& cell
 // In the order of the index, and of RowIds where keys are equal.
 void sort_by(const Table& table, const IndexSchema& index, std::vector<RowPtr>* rows);
 
+// By the primary key; nothing: no row of the table can have it.
+std::optional<int> number_of(const Table& table, const Cells& cells);
+
 std::string text_of(const Table& table, const Cells& cells);
 
 }  // namespace diptych::dispatcher::any_schema

@@ -47,14 +47,28 @@ Actor::Actor(const Tables& tables, uint64_t steps_max, Transaction& txn, Run* ru
         return txn.random() % bound;
       }) {}
 
-Actor::Done Actor::act() {
+Actor::Done Actor::act(const ActorsTask& task) {
+  using Kind = ActorsTask::Kind;
+  if (task.kind == Kind::kChange || task.kind == Kind::kErase) return sweep(task);
   for (uint64_t step = 1 + below_(steps_max_); step != 0; --step) {
     oltp::let_others_in();
-    table_ = below_(tables_.size());
+    table_ = task.kind == Kind::kOneTable ? task.table : below_(tables_.size());
     if (auto done = act_once(); !done) return done;
     if (txn_.failed()) return {};  // whatever it returns
   }
   return below_(8) == 0 ? end() : Done();
+}
+
+Actor::Done Actor::sweep(const ActorsTask& task) {
+  table_ = task.table;
+  for (uint32_t number = task.first; number < task.end; ++number) {
+    oltp::let_others_in();
+    auto done = look_up_number(static_cast<int>(number), [&](const Handle& handle) {
+      return task.kind == ActorsTask::Kind::kErase ? erase(handle) : claim_and_change(handle);
+    });
+    if (!done || txn_.failed()) return done;
+  }
+  return {};
 }
 
 Actor::Done Actor::end() {

@@ -19,6 +19,7 @@
 #include "dispatcher/procedure_module.h"
 #include "tests/dispatcher/any_schema.h"
 #include "tests/dispatcher/any_schema_shadow.h"
+#include "tests/dispatcher/any_schema_task.h"
 
 namespace diptych::dispatcher::any_schema {
 
@@ -28,7 +29,7 @@ class Actor {
   Actor(const Tables& tables, uint64_t steps_max, Transaction& txn, Run* run);
 
   // An error is the transaction's: a conflict, or its own wish.
-  base::Result<void> act();
+  base::Result<void> act(const ActorsTask& task);
 
  private:
   using ErrorCode = base::ErrorCode;
@@ -50,6 +51,7 @@ class Actor {
   };
 
   Done act_once();
+  Done sweep(const ActorsTask& task);
   Done end();
 
   Done insert(int number);

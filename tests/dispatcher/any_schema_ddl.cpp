@@ -56,8 +56,8 @@ std::string word_type(const Below& below) {
 
 class TableText {
  public:
-  TableText(TableWidth width, const Below& below)
-      : wide_(width == TableWidth::kWide), below_(below) {}
+  TableText(TableWidth width, uint64_t keys_min, const Below& below)
+      : wide_(width == TableWidth::kWide), keys_min_(keys_min), below_(below) {}
 
   std::string create(const std::string& name) {
     if (below_(2) == 0) add(column_type(below_));
@@ -86,10 +86,10 @@ class TableText {
   }
   std::string add(const std::string& type) { return add(type, below_(2) == 0); }
 
-  // Of one to four columns, so that it has about thirty values or many more.
+  // Of one to four columns.
   void add_key() {
     uint64_t values = 1;
-    while (key_.size() < 4 && (values < 30 || below_(4) == 0)) {
+    while (key_.size() < 4 && (values < keys_min_ || below_(4) == 0)) {
       const bool integer = below_(3) != 0;
       const std::string type = integer ? (below_(2) == 0 ? "INT" : "BIGINT") : key_type(below_);
       key_.push_back(add(type, true));
@@ -110,6 +110,7 @@ class TableText {
   }
 
   const bool wide_;
+  const uint64_t keys_min_;
   const Below& below_;
   std::vector<std::string> columns_;
   std::vector<std::string> key_;
@@ -118,8 +119,9 @@ class TableText {
 
 }  // namespace
 
-std::string random_table_ddl(const std::string& name, TableWidth width, const Below& below) {
-  return TableText(width, below).create(name);
+std::string random_table_ddl(const std::string& name, TableWidth width, uint64_t keys_min,
+                             const Below& below) {
+  return TableText(width, keys_min, below).create(name);
 }
 
 std::optional<IndexSchema> random_index(const base::TableSchema& table, const std::string& name,

@@ -13,7 +13,9 @@ namespace diptych::dispatcher::any_schema {
 // kWide: with up to 250 columns more, and as many column groups as a table may have.
 enum class TableWidth : uint8_t { kNarrow, kWide };
 
-std::string random_table_ddl(const std::string& name, TableWidth width, const Below& below);
+// `keys_min`: that the primary key has about so many values, or many more.
+std::string random_table_ddl(const std::string& name, TableWidth width, uint64_t keys_min,
+                             const Below& below);
 
 // Nothing where the columns that were drawn cannot be indexed.
 std::optional<IndexSchema> random_index(const base::TableSchema& table, const std::string& name,

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "storage/compressed_block.h"
+#include "storage/settling.h"
 #include "tests/dispatcher/any_schema_actor.h"
 #include "tests/dispatcher/any_schema_ddl.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -23,15 +25,25 @@ using oltp::Nothing;
 
 namespace {
 
-constexpr uint32_t kBlockRows = 1024;
 constexpr size_t kTablesMax = 4;
 constexpr size_t kIndexesMax = 6;  // of a table
+// Of a large table, whose blocks have 1024 rows.
+constexpr int kLargeRowsMin = 2200;
+constexpr int kLargeRowsMax = 4000;
+constexpr uint32_t kSweptMin = 500;
+constexpr uint32_t kSweptMax = 2000;
+constexpr uint32_t kSweptTogether = 10;
+constexpr int kRestTurns = 3 * storage::kQuietFactor * storage::CompressedBlock::kQuietLooks;
 constexpr std::chrono::minutes kCallsEnd{2};
 
 template <class Value>
 bool expect_ok(const Result<Value>& result) {
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return result.ok();
+}
+
+bool is_large(const Table& table) {
+  return table.rows_max >= kLargeRowsMin;
 }
 
 // Of the calls that have not ended.
@@ -55,7 +67,8 @@ class RowSource {
 
   RowBatch next() {
     const size_t bytes = table_.layout.bytes;
-    const size_t count = std::min<size_t>(1 + below_(5), rows_.size() - given_);
+    const size_t count =
+        std::min<size_t>(1 + below_(rows_.size() < 1000 ? 5 : 500), rows_.size() - given_);
     batch_.assign(count * bytes / sizeof(uint64_t) + 1, 0);
     auto* const batch = reinterpret_cast<std::byte*>(batch_.data());
     for (size_t i = 0; i < count; ++i) {
@@ -124,15 +137,15 @@ History::History(uint64_t seed, const Traits& traits, std::string path)
     : random_(seed),
       below_([this](uint64_t bound) { return random_() % bound; }),
       traits_(traits),
-      path_(std::move(path)) {
-  note(fmt::format("seed {}{}{}{}", seed, traits.in_memory ? ", in memory" : "",
-                   traits.crowded ? ", crowded" : "", traits.wide ? ", wide" : ""));
+      options_(traits, std::move(path), below_) {
+  note(fmt::format("seed {}{}{}{}{}, {} partitions", seed, traits.in_memory ? ", in memory" : "",
+                   traits.crowded ? ", crowded" : "", traits.wide ? ", wide" : "",
+                   traits.large ? ", large" : "", options_.partitions()));
   if (!traits.in_memory) {
     // What discard() leaves, since another open() has made it.
-    expect_ok((*Database::open({.path = path_, .block_rows = kBlockRows}))->close());
+    expect_ok((*Database::open(options_.at_first()))->close());
   }
   open();
-  create_table();
 }
 
 History::~History() {
@@ -147,11 +160,17 @@ void History::stop(const std::string& why) const {
 
 void History::go_round(size_t calls_max) {
   using Step = void (History::*)();
-  Step steps[] = {&History::create_table, &History::create_index, &History::create_index,
-                  &History::load,         &History::load,         &History::checkpoint,
-                  &History::crash,        &History::crash,        &History::close,
-                  &History::rebuild};
-  std::shuffle(std::begin(steps), std::end(steps), random_);
+  std::vector<Step> steps = {&History::create_table, &History::create_index, &History::create_index,
+                             &History::load,         &History::load,         &History::checkpoint,
+                             &History::crash,        &History::crash,        &History::close,
+                             &History::rebuild};
+  if (traits_.large) {
+    steps.push_back(&History::crash);
+    for (int i = 0; i < 3; ++i) {
+      steps.insert(steps.end(), {&History::load_much, &History::sweep, &History::rest});
+    }
+  }
+  std::shuffle(steps.begin(), steps.end(), random_);
   for (const Step step : steps) {
     (this->*step)();
     if (::testing::Test::HasFailure()) return;
@@ -162,30 +181,17 @@ void History::go_round(size_t calls_max) {
   }
 }
 
-DatabaseOptions History::some_options() {
-  static constexpr uint32_t kWorkers[] = {1, 1, 2, 3, 4, 8};
-  static constexpr uint32_t kConflicts[] = {1'000'000, 1'000'000, 0, 1, 5};
-  DatabaseOptions options;
-  if (!traits_.in_memory) options.path = path_;
-  options.block_rows = kBlockRows;
-  options.random_seed = random_() | 1;
-  options.placement.oltp_workers = kWorkers[below_(std::size(kWorkers))];
-  options.isolation = below_(2) == 0 ? IsolationLevel::kSnapshot : IsolationLevel::kSerializable;
-  options.log = below_(2) == 0 ? LogMode::kCommand : LogMode::kPhysical;
-  options.conflicts_max = kConflicts[below_(std::size(kConflicts))];
-  if (below_(3) == 0) options.push_limit_ns = below_(50'000);
-  if (below_(2) == 0) options.log_file_bytes = 16 << 10;
-  if (below_(3) == 0) options.batch_requests_max = 1 + static_cast<uint32_t>(below_(20));
-  if (below_(3) == 0) options.apply_interval_ns = 100'000;
-  return options;
-}
-
 void History::open() {
-  const DatabaseOptions options = some_options();
+  const DatabaseOptions options = options_.draw();
   isolation_ = options.isolation;
-  note(fmt::format("open: {} workers, {}, {} log", options.placement.oltp_workers,
+  is_logged_ = options.log != LogMode::kNone;
+  checkpoints_before_ = counts_.checkpoints;
+  note(fmt::format("open: {} workers, {}, {} log, {} bytes of memory, checkpoints after {}{}",
+                   options.placement.oltp_workers,
                    isolation_ == IsolationLevel::kSnapshot ? "snapshot" : "serializable",
-                   to_string(options.log)));
+                   to_string(options.log), options.olap_memory_bytes_max,
+                   options.checkpoint_log_bytes,
+                   options.settled == base::Settled::kOn ? ", settled" : ""));
   auto opened = Database::open(options);
   if (!opened) stop(opened.error().to_string());
   database_ = std::move(*opened);
@@ -199,6 +205,34 @@ void History::open() {
   is_replaying_ = true;
   expect_ok(database_->recover());
   is_replaying_ = false;
+  note_save();  // or it is in a log, which stays
+  // A large one first, and one in which something changes while that rests.
+  while (tables_.size() < (traits_.large ? 2 : 1)) create_table();
+}
+
+void History::note_save() {
+  if (is_logged_) return;
+  timeline_.note_save();
+  saved_tables_ = tables_;
+}
+
+// Without a log a crash takes all since the last save, loads and DDL too.
+void History::lose_unsaved() {
+  if (is_logged_) return;
+  met_before_.commits_lost += timeline_.lose_unsaved();
+  const auto things = [](const Tables& tables) {
+    size_t count = tables.size();
+    for (const Table& table : tables) count += table.schema.indexes.size();
+    return count;
+  };
+  met_before_.ddl_lost += things(tables_) - things(saved_tables_);
+  tables_ = saved_tables_;
+}
+
+Met History::met() const {
+  Met all = met_before_;
+  all.add(database_->metrics(), options_.partitions(), counts_.checkpoints - checkpoints_before_);
+  return all;
 }
 
 void History::register_procedures() {
@@ -229,7 +263,7 @@ Result<Nothing> History::run_once(Transaction& txn, const Call& call, bool is_se
   run.read_vid = txn.read_vid().value;
   run.is_serializable = is_serializable;
   const uint64_t steps_max = traits_.crowded && txn.random() % 4 == 0 ? 40 : 9;
-  if (auto done = Actor(tables_, steps_max, txn, &run).act(); !done) {
+  if (auto done = Actor(tables_, steps_max, txn, &run).act(call.task); !done) {
     run.has_conflict = done.code() == base::ErrorCode::kConflict;
     return done.error();
   }
@@ -240,12 +274,17 @@ void History::create_table() {
   if (tables_.size() == kTablesMax) return;
   const std::string name = fmt::format("t{}", tables_.size());
   const TableWidth width = traits_.wide ? TableWidth::kWide : TableWidth::kNarrow;
-  const std::string ddl = random_table_ddl(name, width, below_);
+  const bool is_large =
+      traits_.large && (tables_.empty() || (tables_.size() > 1 && below_(3) == 0));
+  const std::string ddl = random_table_ddl(name, width, is_large ? kLargeRowsMax : 30, below_);
   note(ddl);
   if (!expect_ok(database_->execute_ddl(ddl))) return;
   tables_.emplace_back(*database_->catalog().find_table(name),
                        traits_.wide ? TextLengths::kAny : TextLengths::kModerate,
-                       traits_.crowded ? 600 : 40);
+                       is_large
+                           ? static_cast<int>(kLargeRowsMin + below_(kLargeRowsMax - kLargeRowsMin))
+                       : traits_.crowded ? 600
+                                         : 40);
   timeline_.add_table();
   for (uint64_t n = below_(4); n != 0; --n) create_index();
 }
@@ -254,8 +293,10 @@ void History::create_index() {
   const size_t of_table = below_(tables_.size());
   Table& table = tables_[of_table];
   if (table.schema.indexes.size() == kIndexesMax) return;
-  const auto index = random_index(table.schema, fmt::format("i{}", ++index_names_), below_);
+  auto index = random_index(table.schema, fmt::format("i{}", ++index_names_), below_);
   if (!index) return;
+  // Few rows of a large table would differ in it.
+  if (is_large(table)) index->uniqueness = base::Uniqueness::kNonUnique;
   const std::string ddl = ddl_of(table.schema, *index);
   const auto done = database_->execute_ddl(ddl);
   note(ddl + (done ? "" : " " + done.error().to_string()));
@@ -287,6 +328,32 @@ void History::load() {
     rows.push_back(cells);
   }
   load_rows(of_table, numbers, rows, is_refused);
+}
+
+uint64_t History::some_large_table() {
+  uint64_t table = below_(tables_.size());
+  while (!is_large(tables_[table])) table = (table + 1) % tables_.size();
+  return table;
+}
+
+// Of a large table all rows that are not there, or a half of them.
+void History::load_much() {
+  load_much(some_large_table());
+}
+
+void History::load_much(size_t of_table) {
+  const Table& table = tables_[of_table];
+  Shadow shadow(&tables_, timeline_.latest());
+  std::vector<int> numbers;
+  std::vector<Cells> rows;
+  for (int n = below_(2) == 0 ? 0 : table.rows_max / 2; n < table.rows_max; ++n) {
+    if (shadow.now[of_table].contains(n)) continue;
+    const Cells cells = some_cells(table, n, below_);
+    if (shadow.insert(of_table, n, {0, cells})) continue;
+    numbers.push_back(n);
+    rows.push_back(cells);
+  }
+  load_rows(of_table, numbers, rows, false);
 }
 
 void History::load_rows(size_t of_table, const std::vector<int>& numbers,
@@ -329,13 +396,16 @@ void History::checkpoint() {
   note("checkpoint");
   ++counts_.checkpoints;
   expect_ok(database_->checkpoint());
+  note_save();
 }
 
 void History::crash() {
   if (traits_.in_memory) return;
   note("crash");
   ++counts_.crashes;
+  met_before_ = met();
   database_->discard();
+  lose_unsaved();
   reopen();
 }
 
@@ -343,6 +413,7 @@ void History::close() {
   if (traits_.in_memory) return;
   note("close");
   ++counts_.closes;
+  met_before_ = met();
   expect_ok(database_->close());
   reopen();
 }
@@ -360,9 +431,44 @@ void History::rebuild() {
   verify("after rebuilding");
 }
 
+// Of half a block to two, so that blocks wear, and their columns are thawed. Where rows come anew
+// at once, worn blocks melt; else they are rewritten.
+void History::sweep() {
+  const auto t = static_cast<uint32_t>(some_large_table());
+  const auto rows = static_cast<uint32_t>(tables_[t].rows_max);
+  const auto kind = below_(3) == 0 ? ActorsTask::Kind::kChange : ActorsTask::Kind::kErase;
+  const uint32_t count = kSweptMin + static_cast<uint32_t>(below_(kSweptMax - kSweptMin));
+  const auto first = static_cast<uint32_t>(below_(rows - count));
+  note(fmt::format("{} {} rows of t{} from {}",
+                   kind == ActorsTask::Kind::kErase ? "erase" : "change", count, t, first));
+  std::vector<Call> calls;
+  for (uint32_t at = first; at < first + count; at += kSweptTogether) {
+    calls.push_back({.task = {kind, t, at, std::min(first + count, at + kSweptTogether)}});
+  }
+  run_calls(std::move(calls));
+  const bool fails = ::testing::Test::HasFailure();
+  if (!fails && kind == ActorsTask::Kind::kErase && below_(2) == 0) load_much(t);
+}
+
+// As many turns of compaction as columns wait for before they settle, and no
+// block is written meanwhile.
+void History::rest() {
+  note("rest");
+  const auto small = std::find_if_not(tables_.begin(), tables_.end(), is_large);
+  const auto t = static_cast<uint32_t>(small - tables_.begin());
+  for (int turn = 0; turn < kRestTurns && !::testing::Test::HasFailure(); ++turn) {
+    run_calls({{.task = {.kind = ActorsTask::Kind::kOneTable, .table = t}}});
+    expect_ok(database_->query("SELECT count(*) FROM " + small->schema.name));
+  }
+}
+
 void History::call_procedures(size_t count) {
+  run_calls(std::vector<Call>(count));
+}
+
+void History::run_calls(std::vector<Call> calls) {
+  const size_t count = calls.size();
   runs_.assign(count, {});
-  std::vector<Call> calls(count);
   std::vector<oltp::Request> requests(count);
   Pending pending;
   pending.left = count;

@@ -1,6 +1,8 @@
 // History: a database of random schemas through all that it goes through: batches of random
 // procedures on any number of workers and at either isolation level, DDL, loads, checkpoints, and
-// being closed or killed, opened otherwise than before, and its primary rebuilt.
+// being closed or killed, opened otherwise than before, and its primary rebuilt. In large ones,
+// with tables of several blocks, also ranges of rows that are changed or erased, and rest, in which
+// the replica compacts what was written.
 //
 // Whatever runs did is judged (any_schema_shadow.h), and then both replicas, every index and every
 // row are compared with what the judgement says is there.
@@ -18,15 +20,11 @@
 
 #include "dispatcher/database.h"
 #include "tests/dispatcher/any_schema.h"
+#include "tests/dispatcher/any_schema_options.h"
 #include "tests/dispatcher/any_schema_shadow.h"
+#include "tests/dispatcher/any_schema_task.h"
 
 namespace diptych::dispatcher::any_schema {
-
-struct Traits {
-  bool in_memory = false;
-  bool crowded = false;  // more rows and calls, longer transactions
-  bool wide = false;     // hundreds of columns, longer strings
-};
 
 struct Counts {
   uint64_t commits = 0;
@@ -50,12 +48,14 @@ class History {
   // the first failure.
   void go_round(size_t calls_max);
   const Counts& counts() const { return counts_; }
+  Met met() const;
   // What has happened.
   const std::string& text() const { return text_; }
 
  private:
   struct Call {
     uint64_t number = 0;
+    ActorsTask task;
   };
   struct LoadedRows {
     uint64_t table = 0;
@@ -64,7 +64,6 @@ class History {
   using Procedure = ProcedureRef<Call, oltp::Nothing>;
 
   void open();
-  DatabaseOptions some_options();
   void register_procedures();
   Procedure define(const char* name, std::optional<IsolationLevel> level);
   base::Result<oltp::Nothing> run_once(Transaction& txn, const Call& call, bool is_serializable);
@@ -72,14 +71,22 @@ class History {
   void create_table();
   void create_index();
   void load();
+  void load_much();
+  void load_much(size_t of_table);
+  uint64_t some_large_table();
   void load_rows(size_t table, const std::vector<int>& numbers, const std::vector<Cells>& rows,
                  bool is_refused);
   void checkpoint();
   void crash();
   void close();
   void reopen();
+  void note_save();
+  void lose_unsaved();
   void rebuild();
+  void sweep();
+  void rest();
   void call_procedures(size_t count);
+  void run_calls(std::vector<Call> calls);
 
   // Both replicas and every index have the timeline's newest rows, and no others.
   void verify(const char* when);
@@ -93,13 +100,17 @@ class History {
   std::mt19937_64 random_;
   const Below below_;
   const Traits traits_;
-  const std::string path_;
+  RandomOptions options_;
   Tables tables_;
   Timeline timeline_{&tables_};
   Counts counts_;
+  Met met_before_;                   // in earlier lives
+  uint64_t checkpoints_before_ = 0;  // counts_.checkpoints as this life began
   std::string text_;
   int index_names_ = 0;
   IsolationLevel isolation_ = IsolationLevel::kSnapshot;
+  bool is_logged_ = true;
+  Tables saved_tables_;  // where it is not logged
   std::unique_ptr<Database> database_;
   std::vector<Procedure> procedures_;  // the same one, of different isolation levels
   Procedure verify_;

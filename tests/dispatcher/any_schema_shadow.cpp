@@ -33,8 +33,13 @@ std::optional<int> Shadow::find_row_id(size_t table, uint64_t row_id) const {
 }
 
 RowPtr Shadow::find_key(size_t table, const IndexSchema& index, const Cells& cells) const {
+  const Table& of = (*tables)[table];
+  if (index.id == of.primary_key().id) {
+    const auto number = number_of(of, cells);
+    return number ? find_number(now[table], *number) : nullptr;
+  }
   for (const auto& [number, row] : now[table]) {
-    if (compare_keys((*tables)[table], index, row->cells, cells) == 0) return row;
+    if (compare_keys(of, index, row->cells, cells) == 0) return row;
   }
   return nullptr;
 }
@@ -60,6 +65,10 @@ std::optional<ErrorCode> Shadow::refusal_of_keys(size_t table, int number, const
     if (old != nullptr && compare_keys(of, index, *old, cells) == 0) continue;
     if (!key_of(of, index, cells).ok()) return ErrorCode::kInvalidArgument;
     if (!is_unique(index)) continue;
+    if (index.id == of.primary_key().id) {
+      if (now[table].contains(number)) return ErrorCode::kAlreadyExists;
+      continue;
+    }
     for (const auto& [another, row] : now[table]) {
       if (old != nullptr && another == number) continue;
       if (compare_keys(of, index, row->cells, cells) == 0) return ErrorCode::kAlreadyExists;
@@ -113,6 +122,18 @@ bool Shadow::has_written() const {
 void Timeline::set_rows(size_t table, Rows rows, bool committed) {
   latest_.to_change(table) = std::move(rows);
   if (committed) ++vid_;
+}
+
+void Timeline::note_save() {
+  saved_ = latest_;
+  saved_vid_ = vid_;
+}
+
+uint64_t Timeline::lose_unsaved() {
+  latest_ = saved_;
+  const uint64_t lost = vid_ - saved_vid_;
+  vid_ = saved_vid_;
+  return lost;
 }
 
 bool Timeline::allows_index(size_t table, const IndexSchema& index) const {

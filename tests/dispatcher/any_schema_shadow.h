@@ -96,6 +96,10 @@ class Timeline {
   // What happened to a table otherwise than by calls; `committed`: it has taken a VID.
   void set_rows(size_t table, Rows rows, bool committed);
 
+  // What a crash leaves, where commits are not logged: the state at the last save.
+  void note_save();
+  uint64_t lose_unsaved();  // gives how many commits
+
   // Whether the index can be built, or its unique keys still hold.
   bool allows_index(size_t table, const IndexSchema& index) const;
 
@@ -114,6 +118,8 @@ class Timeline {
   const Tables* tables_;
   AllRows latest_;
   uint64_t vid_ = 0;
+  AllRows saved_;
+  uint64_t saved_vid_ = 0;
   std::map<uint64_t, AllRows> states_;  // by VID, of what is being judged
   uint64_t commits_ = 0;
 };

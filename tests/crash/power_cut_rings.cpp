@@ -103,7 +103,11 @@ class Ring {
         const bool is_short = entry.len > kPageBytes && random_() % 8 == 0;
         return to_result(::pread(file, memory, is_short ? kPageBytes : entry.len, at));
       }
-      case IORING_OP_WRITE: return to_result(::pwrite(file, memory, entry.len, at));
+      case IORING_OP_WRITE: {
+        const bool is_short = entry.len > PowerCutDisk::kSectorBytes && random_() % 8 == 0;
+        const size_t bytes = is_short ? PowerCutDisk::kSectorBytes : entry.len;
+        return to_result(::pwrite(file, memory, bytes, at));
+      }
       case IORING_OP_FSYNC: return to_result(::fdatasync(file));
       case IORING_OP_NOP: return 0;
       default: return -EINVAL;

@@ -22,7 +22,7 @@ bool string_lies_inside(const UpdateRecord& record, const base::ColumnLayout& co
   base::Text text;
   std::memcpy(&text, cell, sizeof text);
   const auto offset = reinterpret_cast<uintptr_t>(text.data);
-  if (text.size == 0) return true;
+  if (text.size == 0) return offset <= record.bytes;
   return offset >= from && offset <= record.bytes && text.size <= record.bytes - offset;
 }
 

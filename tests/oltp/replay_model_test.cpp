@@ -438,6 +438,24 @@ TEST(Replay, RecordsOfRowsBeyondTheirRunOrOfRowsThatComeAreRefused) {
   EXPECT_FALSE(whole());
 }
 
+// Found by replay_fuzz: it was taken, and pointed anywhere.
+TEST(Replay, AnEmptyStringThatLiesOutsideOfItsRecordIsRefused) {
+  base::TableSchema schema;
+  schema.columns = {{"t", {base::TypeKind::kVarchar}, base::Nullability::kNotNull}};
+  const base::RowLayout layout(schema);
+  const base::Text empty;
+  propagation::UpdateChunks memory;
+  propagation::UpdateSet set(&memory);
+  propagation::UpdateRecord* const record = set.append_insert(
+      base::Vid(1), base::RowId(1), layout, reinterpret_cast<const std::byte*>(&empty));
+  auto* const cell = const_cast<std::byte*>(record->body());
+  for (const uint64_t offset :
+       {uint64_t{0}, uint64_t{record->bytes}, uint64_t{record->bytes} + 1, UINT64_MAX}) {
+    std::memcpy(cell, &offset, sizeof offset);
+    EXPECT_EQ(propagation::check_record(*record, layout).ok(), offset <= record->bytes) << offset;
+  }
+}
+
 TEST(Replay, UpdatesOfATableThatIsNotThereAreRefused) {
   Bank bank;
   propagation::BatchRuns batch{base::Vid(1), {{base::TableId(99), {}}}};

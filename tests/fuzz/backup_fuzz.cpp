@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "dispatcher/backup.h"
-#include "tests/fuzz/signed_json.h"
+#include "tests/fuzz/signing.h"
 
 namespace diptych::dispatcher {
 namespace {

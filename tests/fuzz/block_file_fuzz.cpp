@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "storage/block_file.h"
+#include "tests/fuzz/signing.h"
 #include "tests/storage/temporary_directory.h"
 
 namespace diptych::storage {
@@ -18,16 +19,7 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr size_t kChecksumOffset = kFilePageBytes - sizeof(uint64_t);
 constexpr size_t kFormatBytes = 20;  // the magic, the version and the sizes
-
-// Empty: it ends within its header.
-std::string with_right_header_checksum(std::string bytes) {
-  if (bytes.size() < kFilePageBytes) return {};
-  const uint64_t checksum = XXH3_64bits(bytes.data(), kChecksumOffset);
-  std::memcpy(bytes.data() + kChecksumOffset, &checksum, sizeof checksum);
-  return bytes;
-}
 
 std::string format_of_new_file() {
   const test::TemporaryDirectory directory;
@@ -88,7 +80,7 @@ void check_file(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   diptych::storage::check_file(bytes);
-  const std::string signed_bytes = diptych::storage::with_right_header_checksum(bytes);
-  if (!signed_bytes.empty()) diptych::storage::check_file(signed_bytes);
+  std::string signed_bytes = bytes;
+  if (diptych::fuzz::sign_header(&signed_bytes)) diptych::storage::check_file(signed_bytes);
   return 0;
 }

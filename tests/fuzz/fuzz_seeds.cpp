@@ -3,6 +3,7 @@
 // Usage: fuzz_seeds FOLDER
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +23,7 @@
 #include "storage/encoding/chunk.h"
 #include "storage/encoding/encode.h"
 #include "storage/replica_files.h"
-#include "tests/fuzz/signed_json.h"
+#include "tests/fuzz/signing.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/saved_replica.h"
 #include "tests/storage/temporary_directory.h"
@@ -257,6 +258,14 @@ void append(std::vector<std::byte>* bytes, std::span<const std::byte> more) {
   bytes->insert(bytes->end(), more.begin(), more.end());
 }
 
+// What is whole is signed as it is.
+void check_signing(const std::vector<std::byte>& file) {
+  const std::string whole(reinterpret_cast<const char*>(file.data()), file.size());
+  std::string again = whole;
+  fuzz::sign_log_file(&again);
+  DIPTYCH_CHECK(again == whole, "a file is signed as its writer does it");
+}
+
 // A frame alone, one file, and two that follow each other.
 void write_logs(const std::filesystem::path& folder) {
   storage::write_seed(folder / "log_fuzz", "frame", frame_bytes(1, 1, 0));
@@ -277,6 +286,7 @@ void write_logs(const std::filesystem::path& folder) {
     header.file_bytes = file.size();
     const auto whole_header = header_bytes(header);
     std::copy(whole_header.begin(), whole_header.end(), file.begin());
+    check_signing(file);
     const auto size = static_cast<uint32_t>(file.size());
     append(&files, std::as_bytes(std::span(&size, 1)));
     append(&files, file);
@@ -288,6 +298,24 @@ void write_logs(const std::filesystem::path& folder) {
     append(&with_vid, std::vector<std::byte>(4));  // a third file, which is empty
     append(&with_vid, std::as_bytes(std::span(&after, 1)));
     storage::write_seed(folder / "log_fuzz", fmt::format("files_after_{}", after), with_vid);
+  }
+}
+
+// Changes, one each, of what open_fuzz and replay_fuzz change: they have the same form.
+void write_changes(const std::filesystem::path& folder) {
+  constexpr uint8_t kPlaces = 64;
+  constexpr uint8_t kKinds = 11;
+  for (const auto& [target, modes] : {std::pair{"open_fuzz", 16}, {"replay_fuzz", 4}}) {
+    for (int mode = 0; mode < modes; ++mode) {
+      const std::array<uint8_t, 1> none = {static_cast<uint8_t>(mode)};
+      storage::write_seed(folder / target, fmt::format("{}", mode), std::as_bytes(std::span(none)));
+      for (uint8_t place = 0; place < kPlaces; ++place) {
+        const auto kind = static_cast<uint8_t>(place % kKinds);
+        const std::array<uint8_t, 9> one = {none[0], place, kind, 40, 0, 1, 2, 0, 0};
+        storage::write_seed(folder / target, fmt::format("{}-{}", mode, place),
+                            std::as_bytes(std::span(one)));
+      }
+    }
   }
 }
 
@@ -316,5 +344,6 @@ int main(int argument_count, char** arguments) {
   diptych::storage::write_sql(folder);
   diptych::dispatcher::write_logs(folder);
   diptych::dispatcher::write_marks(folder);
+  diptych::dispatcher::write_changes(folder);
   return 0;
 }

@@ -1,21 +1,20 @@
 // A command log that is accepted is read to its end, call by call, and the same twice. Input: a
 // frame, whatever its checksum says; and again, as the files of a directory, one after the other,
-// each with its length in front, and then the VID after which the log is read (none: all of it).
+// each with its length in front, and then the VID after which the log is read (none: all of it);
+// these as they are, and under checksums and sequence numbers that are right.
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include "base/check.h"
 #include "dispatcher/command_log/log_file.h"
 #include "dispatcher/command_log/log_reader.h"
+#include "tests/fuzz/signing.h"
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -114,25 +113,6 @@ void check_frame(std::span<const std::byte> bytes) {
   }
 }
 
-class Directory {
- public:
-  Directory() {
-    std::string name = (std::filesystem::temp_directory_path() / "log-fuzz-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
-  void write(uint64_t number, std::span<const std::byte> bytes) const {
-    std::ofstream(log_file_path(path_, number), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
-
- private:
-  std::string path_;
-};
-
 void check_log(const std::string& directory, base::Vid after) {
   const auto contents = scan_log(directory, after);
   if (!contents) return check_refusal(contents.error());
@@ -159,8 +139,10 @@ void check_log(const std::string& directory, base::Vid after) {
                 "what is left is whole, and the same");
 }
 
-void check_files(std::span<const std::byte> bytes) {
-  static const Directory directory;
+enum class Signed : uint8_t { kAsTheyAre, kAnew };
+
+void check_files(std::span<const std::byte> bytes, Signed are_signed) {
+  static const storage::test::TemporaryDirectory directory;
   std::error_code ignored;
   for (uint64_t number = 1; number <= kFilesMax; ++number) {
     std::filesystem::remove(log_file_path(directory.path(), number), ignored);
@@ -170,7 +152,9 @@ void check_files(std::span<const std::byte> bytes) {
     std::memcpy(&size, bytes.data(), sizeof size);
     bytes = bytes.subspan(4);
     const size_t taken = std::min<size_t>(size, bytes.size());
-    directory.write(number, bytes.first(taken));
+    std::string file(reinterpret_cast<const char*>(bytes.data()), taken);
+    if (are_signed == Signed::kAnew) fuzz::sign_log_file(&file);
+    storage::test::write_bytes(log_file_path(directory.path(), number), file);
     bytes = bytes.subspan(taken);
   }
   uint64_t vid = 0;
@@ -184,6 +168,8 @@ void check_files(std::span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   diptych::dispatcher::check_frame(bytes);
-  diptych::dispatcher::check_files(bytes);
+  using diptych::dispatcher::Signed;
+  diptych::dispatcher::check_files(bytes, Signed::kAsTheyAre);
+  diptych::dispatcher::check_files(bytes, Signed::kAnew);
   return 0;
 }

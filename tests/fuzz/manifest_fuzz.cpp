@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "storage/manifest.h"
-#include "tests/fuzz/signed_json.h"
+#include "tests/fuzz/signing.h"
 
 namespace diptych::storage {
 namespace {

@@ -145,6 +145,16 @@ class Damage {
   }
 
   const Files& files() const { return files_; }
+  // Whether chunks are as they were; what their headers say of their values is not known else.
+  bool chunks_are_whole() const {
+    const auto found = files_.find("blocks.dtb");
+    if (found == files_.end()) return true;
+    const std::string& whole = image_.files.at("blocks.dtb").bytes;
+    return std::ranges::all_of(image_.chunks, [&](const ChunkPlace& chunk) {
+      return found->second.bytes.compare(std::min(chunk.begin, found->second.bytes.size()),
+                                         chunk.bytes, whole, chunk.begin, chunk.bytes) == 0;
+    });
+  }
 
  private:
   static void put(const void* from, size_t count, size_t at, std::string* bytes) {
@@ -238,7 +248,10 @@ enum class Signed : uint8_t { kAsItIs, kAnew };
 enum class End : uint8_t { kCrash, kClose };
 
 // Of what was opened and replayed. False: it cannot be read, which is said.
-bool read_and_compare(Database* database, const DirectoryImage& image, Signed is_signed) {
+// Replicas may differ where chunks have other values than their headers say: an update then thaws
+// the column by its header's bounds, which nobody compares with its values.
+bool read_and_compare(Database* database, const DirectoryImage& image, const Damage& damage,
+                      Signed is_signed) {
   const auto digest = digest_of(database);
   if (!digest) check_words(digest.error());
   if (digest && is_signed == Signed::kAsItIs) {
@@ -247,6 +260,7 @@ bool read_and_compare(Database* database, const DirectoryImage& image, Signed is
   }
   const auto compared = database->compare_replicas();
   if (!compared) check_words(compared.error());
+  if (is_signed == Signed::kAnew && !damage.chunks_are_whole()) return digest.ok();
   if (compared && compared->differences != 0) {
     for (const dispatcher::ReplicaDifference& each : compared->first) {
       fmt::print(stderr, "table {}, row {}: {}\n", each.table, each.row_id.value, each.what);
@@ -298,7 +312,7 @@ void check_directory(const std::string& directory, const DirectoryImage& image,
     (*database)->discard();
     return check_left_alone(damage.files(), directory);
   }
-  if (!read_and_compare(database->get(), image, is_signed)) return (*database)->discard();
+  if (!read_and_compare(database->get(), image, damage, is_signed)) return (*database)->discard();
   if (write) {
     const std::string text = "text behind the damage";
     const auto done = (*database)->call(*write, {.id = 10'000, .text = base::Text(text)}).get();

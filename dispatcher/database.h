@@ -13,9 +13,10 @@
 //            logged, and its reply given when the log is durable; a query shows nothing that is
 //            not, unless calls are refused since the disk is full or has failed: queries go on then
 //            and show what memory has, though a crash may take the newest of it.
-//            Loads, DDL and close() save the replica. After a crash the log is replayed by
-//            recover(), or before the first use of the data: by then the procedures that it names
-//            must have been registered or loaded (DatabaseOptions::log has the other way).
+//            close() saves the replica, and so do loads and DDL, but without a log
+//            (DatabaseOptions::log has that, too). After a crash the log is replayed by recover(),
+//            or before the first use of the data: by then the procedures that it names must have
+//            been registered or loaded.
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would

@@ -20,6 +20,8 @@ constexpr std::string_view kRegex = "<REGEX>:";
 constexpr size_t kRecordsMax = 1'000'000;
 constexpr size_t kRoundsMax = 2 * kRecordsMax;
 constexpr size_t kLoopsNestedMax = 64;
+// Of all lines that loops repeat: a loop's value may be what another one has doubled.
+constexpr size_t kRepeatedBytesMax = size_t{256} << 20;
 
 using Words = std::vector<std::string_view>;
 
@@ -61,12 +63,19 @@ std::vector<Line> lines_of(std::string_view text) {
   return lines;
 }
 
-std::string replaced(std::string text, const std::string& name, std::string_view value) {
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
-    text.replace(at, name.size(), value);
-    at += value.size();
+// Nothing where it would be longer than `bytes_max`.
+std::optional<std::string> replaced(std::string_view text, std::string_view name,
+                                    std::string_view value, size_t bytes_max) {
+  std::string by_value;
+  while (true) {
+    const size_t at = std::min(text.find(name), text.size());
+    if (by_value.size() + at > bytes_max) return std::nullopt;
+    by_value += text.substr(0, at);
+    if (at == text.size()) return by_value;
+    if (by_value.size() + value.size() > bytes_max) return std::nullopt;
+    by_value += value;
+    text.remove_prefix(at + name.size());
   }
-  return text;
 }
 
 // Its record ends with it, whether or not an empty line follows.
@@ -263,10 +272,16 @@ class ScriptParser {
       if (++rounds_ > kRoundsMax) {
         return wrong(line, fmt::format("loops go through more than {} rounds", kRoundsMax));
       }
-      std::vector<Line> body(lines.begin() + static_cast<std::ptrdiff_t>(begin),
-                             lines.begin() + static_cast<std::ptrdiff_t>(end - 1));
       const std::string name = fmt::format("${{{}}}", words[1]);
-      for (Line& each : body) each.text = replaced(std::move(each.text), name, value);
+      std::vector<Line> body;
+      for (size_t i = begin; i < end - 1; ++i) {
+        auto text = replaced(lines[i].text, name, value, kRepeatedBytesMax - repeated_bytes_);
+        if (text) repeated_bytes_ += sizeof(Line) + text->size();
+        if (!text || repeated_bytes_ > kRepeatedBytesMax) {
+          return wrong(line, fmt::format("loops repeat more than {} MiB", kRepeatedBytesMax >> 20));
+        }
+        body.push_back({lines[i].number, *std::move(text)});
+      }
       if (auto parsed = parse(body); !parsed || halted_) return parsed;
     }
     --loops_;
@@ -297,7 +312,8 @@ class ScriptParser {
 
   std::vector<TestRecord> records_;
   size_t rounds_ = 0;  // of all loops
-  size_t loops_ = 0;   // that this line is in
+  size_t repeated_bytes_ = 0;
+  size_t loops_ = 0;  // that this line is in
   bool skip_next_ = false;
   bool left_out_ = false;  // between mode skip and mode unskip
   bool halted_ = false;

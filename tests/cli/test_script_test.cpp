@@ -2,6 +2,7 @@
 
 #include "cli/test_script.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -112,6 +113,25 @@ TEST(TestScript, LoopsInEachOtherHaveALimit) {
   };
   EXPECT_EQ(records_of(nested(64)).size(), 1U);
   EXPECT_EQ(fault_of(nested(65)), "line 65: more than 64 loops in each other");
+}
+
+// Each loop doubles what stands in the next ones.
+TEST(TestScript, WhatLoopsRepeatHasALimit) {
+  const auto doubled = [](int loops) {
+    std::string text = "foreach x0 ab\n";
+    for (int i = 1; i < loops; ++i) {
+      text += fmt::format("foreach x{} ${{x{}}}${{x{}}}\n", i, i - 1, i - 1);
+    }
+    text += fmt::format("statement ok\n${{x{}}}\n\n", loops - 1);
+    for (int i = 0; i < loops; ++i) text += "endloop\n";
+    return text;
+  };
+  ASSERT_EQ(records_of(doubled(10)).size(), 1U);
+  EXPECT_EQ(records_of(doubled(10)).front().sql.size(), 1024U);
+  EXPECT_EQ(fault_of(doubled(40)).substr(0, 8), "line 26:");
+  EXPECT_THAT(fault_of(doubled(40)), HasSubstr("loops repeat more than 256 MiB"));
+  const std::string many = "loop i 0 1000000\nstatement ok\n" + std::string(1000, 'x');
+  EXPECT_EQ(fault_of(many + "\n\nendloop\n"), "line 1: loops repeat more than 256 MiB");
 }
 
 TEST(TestScript, RequireAndModeAreRecordsThatAreSkipped) {

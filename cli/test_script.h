@@ -9,13 +9,13 @@
 //
 // The format   sqlite.org/sqllogictest (doc/about.wiki) and DuckDB's: records end with an empty
 //              line, `#` begins a comment line between them. `statement error` may have a regular
-//              expression on its line, or, below a line of ----, text that the message must contain
-//              (or <REGEX>: and an expression); expressions may begin with (?i). `statement count
-//              N` is one that is ok and inserts, or answers with, N rows. `skipif`, `onlyif` NAME
-//              hold for the next record; this engine is called diptych. `halt` ends the file; what
-//              stands between `mode skip` and `mode unskip` is left out. `hash-threshold` is read
-//              and needs nothing. `loop VAR FIRST END` (END excluded) and `foreach VAR WORD...`
-//              repeat what stands before their `endloop`, with ${VAR} replaced.
+//              expression (RE2's) on its line, or, below a line of ----, text that the message must
+//              contain (or <REGEX>: and an expression). `statement count N` is one that is ok and
+//              inserts, or answers with, N rows. `skipif`, `onlyif` NAME hold for the next record;
+//              this engine is called diptych. `halt` ends the file; what stands between `mode skip`
+//              and `mode unskip` is left out. `hash-threshold` is read and needs nothing. `loop VAR
+//              FIRST END` (END excluded) and `foreach VAR WORD...` repeat what stands before their
+//              `endloop`, with ${VAR} replaced: a limited number of rounds, and of bytes.
 // Skipped      `require` and any other `mode`: they are about the engine that the file is from, so
 //              they are records of their own, and the file goes on.
 // Of our own   `load TABLE FILE.csv`, relative to the script.

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include <boost/uuid/detail/md5.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <md5.h>
 
 namespace diptych::cli {
 namespace {
@@ -80,14 +79,14 @@ std::vector<std::string> sorted_values(TestRows rows, TestSort sort) {
 }
 
 std::string hash_line(const std::vector<std::string>& values) {
-  boost::uuids::detail::md5 md5;
+  MD5_CTX sum;
+  MD5Init(&sum);
   for (const std::string& value : values) {
-    md5.process_bytes(value.data(), value.size());
-    md5.process_byte('\n');
+    MD5Update(&sum, reinterpret_cast<const uint8_t*>(value.data()), value.size());
+    MD5Update(&sum, reinterpret_cast<const uint8_t*>("\n"), 1);
   }
-  boost::uuids::detail::md5::digest_type digest;
-  md5.get_digest(digest);
-  return fmt::format("{} values hashing to {:08x}", values.size(), fmt::join(digest, ""));
+  char digits[MD5_DIGEST_STRING_LENGTH];
+  return fmt::format("{} values hashing to {}", values.size(), MD5End(&sum, digits));
 }
 
 std::vector<std::string> expected_values(const std::vector<std::string>& lines, size_t columns,

@@ -103,6 +103,17 @@ TEST_F(TestRuns, WhatIsAboutAnotherEngineIsSkippedAndSaid) {
   EXPECT_THAT(outcome.out, HasSubstr("1 files, 5 records, 0 failed, 2 skipped\n"));
 }
 
+TEST_F(TestRuns, NoRegularExpressionTakesTheStackOrALongTime) {
+  const std::string sql = "\nSELECT '" + std::string(60, 'a') + "'::int\n\n";
+  const Outcome outcome = run_script("statement error " + std::string(200'000, '(') + sql +
+                                     "statement error (a*)*(a*)*c$" + sql +
+                                     "statement error (a|b)+.*whole number\nSELECT 'a'::int\n");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("the regular expression is wrong: missing )"));
+  EXPECT_THAT(outcome.out, HasSubstr("expected an error with: (a*)*(a*)*c$"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 files, 5 records, 2 failed"));
+}
+
 TEST_F(TestRuns, ATableWithoutAKeyGetsOneThatIsNotSeen) {
   const Outcome outcome = run_script(
       "statement ok\nCREATE TABLE u (a INT, b VARCHAR(3))\n\n"

@@ -49,6 +49,12 @@ TEST(TestValues, RowsAndValuesAreSorted) {
 // The digest of "1\n2\n3\n" as md5sum has it.
 TEST(TestValues, HashesAreMd5OfLines) {
   EXPECT_EQ(hash_line({"1", "2", "3"}), "3 values hashing to c0710d6b4f15dfa88f600b0e6b624077");
+  // A block of the hash that lies within a value, at no multiple of a word.
+  const std::string text =
+      "a text of more than two blocks of the hash, which have 64 bytes, so that one of them lies "
+      "within it: ";
+  EXPECT_EQ(hash_line({"short", text + std::string(60, 'x')}),
+            "2 values hashing to 9dce71ae2b0cc864ae10275348fe01f7");
 }
 
 TEST(TestValues, ExpectedAreRowsWithTabsOrAValueALine) {

@@ -23,6 +23,7 @@
 #include "storage/encoding/chunk.h"
 #include "storage/encoding/encode.h"
 #include "storage/replica_files.h"
+#include "tests/fuzz/query_tables.h"
 #include "tests/fuzz/signing.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/saved_replica.h"
@@ -163,22 +164,6 @@ void write_block_files(const fs::path& folder) {
   }
 }
 
-// The statements of a test script's records, which stand between empty lines: without their first
-// lines and their results.
-std::vector<std::string_view> statements_of_records(std::string_view text) {
-  std::vector<std::string_view> statements;
-  while (!text.empty()) {
-    const std::string_view record = text.substr(0, text.find("\n\n"));
-    text.remove_prefix(std::min(record.size() + 2, text.size()));
-    const size_t head = std::min(record.find("query"), record.find("statement"));
-    const size_t sql = head < record.size() ? record.find('\n', head) : head;
-    if (sql >= record.size()) continue;
-    const std::string_view rest = record.substr(sql + 1);
-    statements.push_back(rest.substr(0, rest.find("\n----")));
-  }
-  return statements;
-}
-
 // The statements of the benchmarks' queries, of the differential tests and of the test scripts.
 void write_sql(const fs::path& folder) {
   const fs::path source = DIPTYCH_SOURCE_DIR;
@@ -195,7 +180,7 @@ void write_sql(const fs::path& folder) {
       write_seed(folder / "sql_split_fuzz", fmt::format("{}", count), bytes);
       std::vector<std::string_view> statements;
       if (records) {
-        statements = statements_of_records(text);
+        statements = olap::fuzz::statements_of_records(text);
       } else if (auto split = olap::split_statements(text); split.ok()) {
         statements = *std::move(split);
       }
@@ -207,6 +192,50 @@ void write_sql(const fs::path& folder) {
     }
   }
   DIPTYCH_CHECK(count > 0, "the sources are there");
+}
+
+void write_executed_sql(const fs::path& folder) {
+  std::vector<std::string> statements = olap::fuzz::answered_statements();
+  statements.insert(statements.end(), std::begin(olap::fuzz::kManyStatements),
+                    std::end(olap::fuzz::kManyStatements));
+  for (size_t i = 0; i < statements.size(); ++i) {
+    write_seed(folder, fmt::format("{}", i), std::as_bytes(std::span(statements[i])));
+  }
+}
+
+// CSV files of the table of every type, each whole and in pieces.
+void write_csv(const fs::path& folder) {
+  constexpr std::string_view kFiles[] = {
+      "int,bigint,decimal,double\n1,2,3.25,4e-3\n-2147483648,-9223372036854775808,-0.01,nan\n",
+      "\xef\xbb\xbfINT,\"text\",varchar\r\n1,\"a \"\"b\"\", c\r\n\r\n2,\"two\nlines\",\"\"\r\n3,,",
+      "int,boolean,date,timestamp,char\n1,true,2024-02-29,2024-02-29 12:00:00.5,x\n2,f,,,\n",
+      "int,int_null,text_null\n1,2147483648,\n2,\"x\" y,\n3,a\"b,c\n4\n5,1,\"never closed\n",
+      "int,date\n1,2024-02-30\n2,20240131\n3,0001-01-01\r4,2024-01-01\n5,\xff\n",
+  };
+  for (size_t i = 0; i < std::size(kFiles); ++i) {
+    for (const char piece : {'\0', '\1', '\7'}) {
+      const std::string bytes = piece + std::string(kFiles[i]);
+      write_seed(folder, fmt::format("{}-{}", i, static_cast<int>(piece)),
+                 std::as_bytes(std::span(bytes)));
+    }
+  }
+}
+
+// The test scripts, and one with what they have not.
+void write_scripts(const fs::path& folder) {
+  constexpr std::string_view kScript =
+      "loop i 0 3\n\nforeach a x y${i}\n\nstatement ok\nINSERT INTO t VALUES (${i}, '${a}')\n\n"
+      "endloop\n\nendloop\n\nskipif diptych\nquery I\nSELECT 1\n\nstatement error\nSELECT 1 / 0\n"
+      "----\n<REGEX>:(?i)division\n\nstatement count 2\nINSERT INTO t SELECT 1\n\nload t t.csv\n"
+      "query TI rowsort label\nSELECT a, b FROM t\n----\nx\t1\ny\t2\n\nmode skip\nany\nmode "
+      "unskip\n"
+      "query R\nSELECT 1\n----\n9 values hashing to 3b\n\nrequire x\nhalt\n";
+  write_seed(folder, "records", std::as_bytes(std::span(kScript)));
+  for (const auto& entry : fs::directory_iterator(DIPTYCH_SOURCE_DIR "/tests/sql")) {
+    if (entry.path().extension() != ".slt") continue;
+    const std::string text = olap::fuzz::text_of_file(entry.path()).substr(0, kSeedBytesMax);
+    write_seed(folder, entry.path().stem(), std::as_bytes(std::span(text)));
+  }
 }
 
 }  // namespace
@@ -342,6 +371,9 @@ int main(int argument_count, char** arguments) {
   diptych::storage::write_replicas(folder);
   diptych::storage::write_block_files(folder / "block_file_fuzz");
   diptych::storage::write_sql(folder);
+  diptych::storage::write_executed_sql(folder / "sql_execute_fuzz");
+  diptych::storage::write_csv(folder / "csv_fuzz");
+  diptych::storage::write_scripts(folder / "slt_fuzz");
   diptych::dispatcher::write_logs(folder);
   diptych::dispatcher::write_marks(folder);
   diptych::dispatcher::write_changes(folder);

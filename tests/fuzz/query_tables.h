@@ -40,6 +40,13 @@ inline constexpr std::string_view kManyStatements[] = {
     "select upper(note), code || tag, exact * 2, ratio + 1 from many where s_id in (1, 2, 1024)",
     "select date_trunc('day', at), count(*) from many group by 1 having count(*) > 2",
     "select day from many intersect select day from sale",
+    // More than the time, or the memory, that there is.
+    "select count(*) from many a, many b, many c where a.small + b.small < c.small",
+    "select a.note, b.note, count(*) from many a, many b, many c group by a.note, b.note",
+    "select a.note || b.code from many a, many b order by 1",
+    "with recursive q (k) as (select 1 union all select k + 1 from q) select count(*) from q",
+    "select string_agg(repeat(note, 1000), code order by wide) from many",
+    "select sum(k) over (order by k) from generate_series(1, 100000000) as g (k)",
 };
 
 class QueryTables {

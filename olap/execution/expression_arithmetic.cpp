@@ -1,6 +1,7 @@
 // Arithmetic on integers, decimals and doubles, and the functions of numbers.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "olap/execution/arithmetic_kernels.h"
@@ -117,19 +118,36 @@ NodePtr make_negation(PhysicalType type, std::vector<NodePtr> children) {
   return make_sum_like<SubtractOperation>(type, std::move(children));
 }
 
+// Those of 64 bits.
+constexpr uint32_t kShortPowers = 20;
+constexpr auto kPowersOfTen = [] {
+  std::array<uint64_t, kShortPowers> powers{};
+  for (uint32_t i = 0; i < kShortPowers; ++i) powers[i] = static_cast<uint64_t>(power_of_ten(i));
+  return powers;
+}();
+
 // value * 10^digits / divisor, rounded half away from zero; the product may need 256 bits, so that
-// the digits come out a few at a time. A fault where the quotient does not fit.
+// the digits come out a few at a time, unless all are short. A fault where the quotient does not
+// fit.
 uint64_t divide_scaled(int128_t value, uint32_t digits, int128_t divisor, int128_t* result) {
   __extension__ using Unsigned = unsigned __int128;
   if (divisor == 0) return kFault;
   const bool negative = (value < 0) != (divisor < 0);
   const auto size = [](int128_t x) { return x < 0 ? -static_cast<Unsigned>(x) : Unsigned(x); };
   const Unsigned by = size(divisor);
+  if (digits < kShortPowers && by <= UINT64_MAX && size(value) <= UINT64_MAX) {
+    const Unsigned product = size(value) * kPowersOfTen[digits];
+    Unsigned quotient = product / by;
+    const auto rest = static_cast<uint64_t>(product - quotient * by);
+    quotient += static_cast<unsigned>(rest != 0 && rest >= by - rest);
+    *result = negative ? -static_cast<int128_t>(quotient) : static_cast<int128_t>(quotient);
+    return fault_if(quotient >= static_cast<Unsigned>(kWideDecimalEnd));
+  }
   Unsigned quotient = size(value) / by;
   Unsigned rest = size(value) % by;
   const Unsigned room = ~Unsigned{0} / by;  // rest < by: rest * 10^n fits while 10^n is within
   uint32_t step = 0;
-  while (step < 18 && static_cast<Unsigned>(power_of_ten(step + 1)) <= room) ++step;
+  while (step < 18 && kPowersOfTen[step + 1] <= room) ++step;
   bool overflow = false;
   for (uint32_t left = digits; left != 0;) {
     if (step == 0) {  // by at most 10^38: twice as much fits, ten times does not
@@ -148,7 +166,7 @@ uint64_t divide_scaled(int128_t value, uint32_t digits, int128_t divisor, int128
       continue;
     }
     const uint32_t now = std::min(left, step);
-    const auto factor = static_cast<Unsigned>(power_of_ten(now));
+    const Unsigned factor = kPowersOfTen[now];
     rest *= factor;
     overflow |= __builtin_mul_overflow(quotient, factor, &quotient);
     overflow |= __builtin_add_overflow(quotient, rest / by, &quotient);

@@ -1,5 +1,7 @@
 #include "olap/execution/set_operation.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace diptych::olap {
@@ -26,20 +28,73 @@ StageFactory SharedChains::factory() {
 }
 
 bool RepeatStage::push(Batch& batch) {
-  const Vector counts = batch.columns.back();
+  const Vector& counts = batch.columns.back();
   DIPTYCH_CHECK(counts.type == PhysicalType::kInt64, "rows are repeated a BIGINT of times");
+  const Selection& rows = *batch.selection;
+  int64_t least = INT64_MAX;
+  int64_t most = 0;
+  for_selected(rows, [&](uint32_t slot) {
+    const int64_t count = counts.is_null(slot) ? 0 : counts.as<int64_t>()[slot];
+    least = std::min(least, count);
+    most = std::max(most, count);
+  });
+  if (most == 0) return true;
+  const uint32_t copies = kVectorRows / rows.count;
+  if (copies < kCopiesMin || most < kCopiesMin || batch.build_rows != nullptr) {
+    return push_rounds(batch, rows.slots, 1, least);
+  }
+  lay_out_copies(batch, copies);
+  return push_rounds(copies_, rows.count, copies, least);
+}
+
+// The selected rows one behind the other, and all of them again and again.
+void RepeatStage::lay_out_copies(const Batch& batch, uint32_t copies) {
+  const Selection& rows = *batch.selection;
+  buffers_.clear();
+  copies_.columns.clear();
+  for (const Vector& column : batch.columns) {
+    VectorBuffer& buffer = buffers_.emplace_back(column.type);
+    if (column.values != nullptr) {
+      with_physical_type(column.type, [&](auto value) {
+        using T = decltype(value);
+        T* const to = buffer.values<T>();
+        for_numbered(rows, [&](uint32_t k, uint32_t slot) { to[k] = column.as<T>()[slot]; });
+        for (uint32_t i = 1; i < copies; ++i) std::copy_n(to, rows.count, to + i * rows.count);
+      });
+    }
+    Vector& copied = copies_.columns.emplace_back(buffer.view());
+    copied.string_life = column.string_life;
+    if (column.nulls == nullptr) continue;
+    buffer.clear_nulls();
+    for_numbered(rows, [&](uint32_t k, uint32_t slot) {
+      if (!bit_at(column.nulls, slot)) return;
+      for (uint32_t i = 0; i < copies; ++i) set_bit(buffer.nulls(), i * rows.count + k);
+    });
+    copied.nulls = buffer.nulls();
+  }
+  select_all(copies * rows.count, &all_);
+  copies_.selection = &all_;
+}
+
+// Of `copies` times so many slots, the i-th of which have the (round + i)-th repetitions. All rows
+// come `least` times.
+bool RepeatStage::push_rounds(Batch& batch, uint32_t slots, uint32_t copies, int64_t least) {
+  const Vector counts = batch.columns.back();
   const Selection* const before = batch.selection;
   batch.columns.pop_back();
   batch.selection = &selection_;
   selection_ = *before;
   bool more = true;
-  for (int64_t round = 0; more; ++round) {
-    uint64_t bits[kVectorWords] = {};
-    for_selected(selection_, [&](uint32_t slot) {
-      if (!counts.is_null(slot) && counts.as<int64_t>()[slot] > round) set_bit(bits, slot);
-    });
-    select_bits(bits, before->slots, &selection_);
-    if (selection_.count == 0) break;
+  for (int64_t round = 0; more; round += copies) {
+    if (round + copies > least) {
+      uint64_t bits[kVectorWords] = {};
+      for_selected(selection_, [&](uint32_t slot) {
+        const int64_t repetition = round + slot / slots;
+        if (!counts.is_null(slot) && counts.as<int64_t>()[slot] > repetition) set_bit(bits, slot);
+      });
+      select_bits(bits, before->slots, &selection_);
+      if (selection_.count == 0) break;
+    }
     context_.stop->check();
     more = next_->push(batch);
   }

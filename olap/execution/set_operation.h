@@ -30,7 +30,8 @@ class SharedChains {
   std::vector<StagePtr> chains_;  // by worker; made when first used
 };
 
-// Passes on the k-th repetitions of all rows of a batch as its k-th round.
+// Passes on the k-th repetitions of all rows of a batch as its k-th round; of few rows that are
+// repeated often, several repetitions at a time.
 class RepeatStage : public Stage {
  public:
   RepeatStage(const RunContext& context, StagePtr next)
@@ -38,8 +39,17 @@ class RepeatStage : public Stage {
   bool push(Batch& batch) override;
 
  private:
+  // Of fewer, a copy of the rows does not pay.
+  static constexpr uint32_t kCopiesMin = 4;
+
+  void lay_out_copies(const Batch& batch, uint32_t copies);
+  bool push_rounds(Batch& batch, uint32_t slots, uint32_t copies, int64_t least);
+
   const RunContext& context_;
   StagePtr next_;
+  std::vector<VectorBuffer> buffers_;
+  Batch copies_;
+  Selection all_;
   Selection selection_;
 };
 

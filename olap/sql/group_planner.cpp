@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "olap/sql/group_state.h"
+#include "olap/sql/predicate_pushdown.h"
 #include "olap/sql/predicate_rules.h"
 
 namespace diptych::olap {
@@ -61,6 +62,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
       state.conditions.push_back({std::move(predicate), set});
     }
   }
+  carry_over(group, state, own);
   for (size_t i = 0; i < group.members.size(); ++i) {
     state.members.push_back(plan_member(group.members[i], std::move(own[i]), used));
   }
@@ -155,10 +157,41 @@ double PlanBuilder::selectivity(const Expressions& predicates) {
   return share;
 }
 
+// What members' own predicates say, by the conditions between them, of derived tables and set
+// operations, and of the rows of subqueries. (Scans ask the joins, which takes less than one more
+// predicate.)
+void PlanBuilder::carry_over(JoinGroup& group, const GroupState& state,
+                             const std::vector<Expressions>& own) {
+  for (const Expressions& predicates : own) {
+    for (const GroupState::Condition& condition : state.conditions) {
+      slots_.work().step();
+      for (ExpressionPtr& predicate : carried_over(predicates, *condition.expression)) {
+        const MemberSet of = state.members_of(*predicate);
+        if (!std::has_single_bit(of)) continue;
+        Expressions one;
+        one.push_back(std::move(predicate));
+        push_down(group.members[static_cast<size_t>(std::countr_zero(of))], &one);
+      }
+    }
+    for (SubqueryJoin& subquery : group.subqueries) {
+      for (const ExpressionPtr& condition : subquery.conditions) {
+        slots_.work().step();
+        for (ExpressionPtr& predicate : carried_over(predicates, *condition)) {
+          SlotSet named;
+          named.add(*predicate);
+          if (!named.has_any(subquery.first_slot, subquery.end_slot)) continue;
+          subquery.inner.predicates.push_back(std::move(predicate));
+        }
+      }
+    }
+  }
+}
+
 Planned PlanBuilder::plan_member(JoinMember& member, Expressions predicates,
                                  const SlotSet& needed) {
   if (member.table != nullptr) return plan_table(member, std::move(predicates), needed);
   if (member.left_join != nullptr) return plan_left_join(member, std::move(predicates), needed);
+  push_down(member, &predicates);
   Planned derived = member.set_operation != nullptr ? plan_set_operation(member, needed)
                     : member.domain != 0            ? plan_domain(member)
                     : member.working != 0           ? plan_working_rows(member)
@@ -244,6 +277,9 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   }
   Expressions conditions;
   for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
+    for (ExpressionPtr& carried : carried_over(join.preserved.predicates, *condition)) {
+      join.optional.predicates.push_back(std::move(carried));
+    }
     const bool below = on_one_only(*condition, false);
     (below ? join.optional.predicates : conditions).push_back(std::move(condition));
   }

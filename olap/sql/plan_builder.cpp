@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "olap/sql/predicate_pushdown.h"
 #include "olap/sql/predicate_rules.h"
 #include "olap/sql/type_rules.h"
 
@@ -26,6 +27,7 @@ Planned PlanBuilder::plan_statement(QueryBlock& block) {
 }
 
 Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order order) {
+  push_down_having(block);
   const bool bound_again = block.times_bound != nullptr && *block.times_bound > 1;
   const bool once = bound_again && rows_may_differ(block);
   SlotSet read = needed;

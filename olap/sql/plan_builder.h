@@ -57,6 +57,7 @@ class PlanBuilder {
   Planned plan_group(JoinGroup& group, const SlotSet& needed);
   void simplify(JoinGroup& group);
   void add_implied_predicates(JoinGroup& group, const GroupState& state);
+  void carry_over(JoinGroup& group, const GroupState& state, const std::vector<Expressions>& own);
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);

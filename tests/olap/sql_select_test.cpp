@@ -91,7 +91,7 @@ constexpr Planned kPlanned[] = {
      "project [a.p_id, a.p_name, a.p_kind, b.p_name, b.p_kind]\n"
      "  left join on a.p_id = b.p_id\n"
      "    scan parent as a [p_id, p_name, p_kind] where (p_id > 3)\n"
-     "    scan parent as b [p_id, p_name, p_kind]\n"},
+     "    scan parent as b [p_id, p_name, p_kind] where (p_id > 3)\n"},
     {"select count(*) from parent cross join child",
      "aggregate [count(*)] by []\n"
      "  inner join of every pair\n"
@@ -191,7 +191,7 @@ constexpr Planned kPlanned[] = {
      "c_p_id = p_id) and p_id > 3",
      "project [p_name]\n"
      "  build anti join on c_p_id = p_id\n"
-     "    scan child [c_p_id]\n"
+     "    scan child [c_p_id] where (c_p_id > 3)\n"
      "    scan parent [p_id, p_name] where (p_id > 3)\n"},
     // A domain: where conditions cannot say how the subquery's rows belong to the outer ones.
     {"select (select count(*) from child where c_id > p_id) from parent",

@@ -51,6 +51,7 @@ bool RepeatStage::push(Batch& batch) {
 void RepeatStage::lay_out_copies(const Batch& batch, uint32_t copies) {
   const Selection& rows = *batch.selection;
   buffers_.clear();
+  buffers_.reserve(batch.columns.size());  // vectors point into them
   copies_.columns.clear();
   for (const Vector& column : batch.columns) {
     VectorBuffer& buffer = buffers_.emplace_back(column.type);

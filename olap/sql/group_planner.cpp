@@ -34,6 +34,22 @@ void drop_unread(std::vector<SubqueryJoin>* subqueries, SlotSet* read) {
   }
 }
 
+// Of EXISTS and IN, what the subquery's rows alone decide is asked of them once, and not for every
+// row around them.
+void ask_inner_rows(SubqueryJoin& subquery) {
+  const bool is_value = subquery.kind == JoinKind::kLeft || subquery.kind == JoinKind::kInner;
+  if (is_value) return;
+  std::erase_if(subquery.conditions, [&](ExpressionPtr& condition) {
+    bool is_inner = names_a_column(*condition);
+    for_each_column(std::as_const(*condition), [&](const Expression& column) {
+      is_inner =
+          is_inner && column.column >= subquery.first_slot && column.column < subquery.end_slot;
+    });
+    if (is_inner) subquery.inner.predicates.push_back(std::move(condition));
+    return is_inner;
+  });
+}
+
 }  // namespace
 
 Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
@@ -93,6 +109,7 @@ Planned PlanBuilder::apply_subqueries(std::vector<SubqueryJoin>& subqueries, Pla
                                       SlotSet needed) {
   drop_unread(&subqueries, &needed);
   for (SubqueryJoin& subquery : subqueries) {
+    ask_inner_rows(subquery);
     subquery.conditions = null_safe_keys(std::move(subquery.conditions));
     offer_domain(subquery.domain, &input);
     Planned inner = plan_group(subquery.inner, needed);
@@ -363,6 +380,7 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
 // joins; the others see the rows that the joins have left.
 void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed) {
   for (SubqueryJoin& subquery : group.subqueries) {
+    ask_inner_rows(subquery);
     subquery.conditions = null_safe_keys(std::move(subquery.conditions));
     if (subquery.domain.id != 0) {
       state.subqueries.push_back({&subquery, std::nullopt});

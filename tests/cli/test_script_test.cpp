@@ -128,9 +128,8 @@ TEST(TestScript, WhatLoopsRepeatHasALimit) {
   };
   ASSERT_EQ(records_of(doubled(10)).size(), 1U);
   EXPECT_EQ(records_of(doubled(10)).front().sql.size(), 1024U);
-  EXPECT_EQ(fault_of(doubled(40)).substr(0, 8), "line 26:");
-  EXPECT_THAT(fault_of(doubled(40)), HasSubstr("loops repeat more than 256 MiB"));
-  const std::string many = "loop i 0 1000000\nstatement ok\n" + std::string(1000, 'x');
+  EXPECT_EQ(fault_of(doubled(40)), "line 26: loops repeat more than 256 MiB");
+  const std::string many = "loop i 0 1000000\nstatement ok\n" + std::string(100'000, 'x');
   EXPECT_EQ(fault_of(many + "\n\nendloop\n"), "line 1: loops repeat more than 256 MiB");
 }
 

@@ -227,3 +227,22 @@ select distinct l_shipdate from lineitem order by 1 desc limit 5;
 -- name: union
 select l_orderkey from lineitem where l_orderkey in (select o_orderkey from orders where
 o_totalprice > 399990) union select o_orderkey from orders where o_totalprice < 10 order by 1;
+
+-- name: above_average
+select count(*) as n from lineitem where l_extendedprice > (select avg(l_extendedprice) from
+lineitem);
+
+-- name: best_of_some
+select o_custkey, o_orderkey from (select o_custkey, o_orderkey, rank() over (partition by o_custkey
+order by o_totalprice desc) as place from orders) t where place = 1 and o_custkey < 1000 order by 1,
+2;
+
+-- name: latest_line
+select o_orderkey, (select max(l_shipdate) from lineitem where l_orderkey = o_orderkey) as latest
+from orders where o_orderkey < 10000 order by 1;
+
+-- name: series
+select count(*) as n from generate_series(1, 1000000) t(g) where g % 7 = 0;
+
+-- name: weekdays
+select extract(dow from o_orderdate) as d, count(*) as n from orders group by 1 order by 1;

@@ -156,6 +156,32 @@ TEST_P(JoinFilterTest, LeavesInWhichNoBuildKeyCanLieAreSkipped) {
   expect(JoinKind::kAnti, dense, kProbed - 18, 0);
 }
 
+template <class Number>
+bool holds(ExpressionKind kind, Number a, Number b) {
+  switch (kind) {
+    case ExpressionKind::kLess: return a < b;
+    case ExpressionKind::kLessEqual: return a <= b;
+    case ExpressionKind::kGreater: return a > b;
+    case ExpressionKind::kGreaterEqual: return a >= b;
+    case ExpressionKind::kEqual: return a == b;
+    default: return a != b;
+  }
+}
+
+// Rows of the join, and blocks of its probe side that were skipped; all 8, where it was not run.
+std::pair<int64_t, int64_t> rows_and_skipped(OperatorPtr join, const storage::Replica& replica,
+                                             uint32_t threads) {
+  const Plan plan = analyzed(std::move(join), ExplainFormat::kJson);
+  const auto result = run(plan, replica, threads);
+  EXPECT_TRUE(result.ok()) << result.error().to_string();
+  if (!result.ok()) return {};
+  std::string text;
+  for (const auto& row : result->rows) text += std::get<std::string>(row[0]);
+  const auto json = nlohmann::json::parse(text);
+  const auto& scanned = json["plan"]["children"][0];
+  return {json["rows"], scanned.contains("blocks") ? scanned["blocks_skipped"].get<int64_t>() : 8};
+}
+
 // A probe row (i, i % 4) and a build row (bound, key) match where the keys are equal and
 // `i kind bound` holds; nulls never match.
 class ComparedBuildValues : public ::testing::TestWithParam<uint32_t> {
@@ -175,17 +201,6 @@ class ComparedBuildValues : public ::testing::TestWithParam<uint32_t> {
       replica_.insert(built, {bounds[i], number(static_cast<int64_t>(i % 4))});
     }
     return built;
-  }
-
-  static bool holds(ExpressionKind kind, int64_t a, int64_t b) {
-    switch (kind) {
-      case ExpressionKind::kLess: return a < b;
-      case ExpressionKind::kLessEqual: return a <= b;
-      case ExpressionKind::kGreater: return a > b;
-      case ExpressionKind::kGreaterEqual: return a >= b;
-      case ExpressionKind::kEqual: return a == b;
-      default: return a != b;
-    }
   }
 
   // Pairs that match, and build rows with a match, counted by hand.
@@ -216,16 +231,7 @@ class ComparedBuildValues : public ::testing::TestWithParam<uint32_t> {
     if (is_mirrored) std::swap(left, right);
     op->predicates.push_back(
         make(is_mirrored ? mirrored(kind) : kind, kBooleanType, std::move(left), std::move(right)));
-    const Plan plan = analyzed(std::move(op), ExplainFormat::kJson);
-    const auto result = run(plan, replica_.replica(), GetParam());
-    EXPECT_TRUE(result.ok()) << result.error().to_string();
-    if (!result.ok()) return {};
-    std::string text;
-    for (const auto& row : result->rows) text += std::get<std::string>(row[0]);
-    const auto json = nlohmann::json::parse(text);
-    const auto& scanned = json["plan"]["children"][0];
-    return {json["rows"],
-            scanned.contains("blocks") ? scanned["blocks_skipped"].get<int64_t>() : 8};
+    return rows_and_skipped(std::move(op), replica_.replica(), GetParam());
   }
 
   TestReplica replica_{storage::StorageOptions{.partitions = 1, .block_rows = kBlockRows}};
@@ -290,17 +296,6 @@ class OneBuildRow : public ::testing::Test {
     return base::int128_t{row - kProbed / 2} * 10'000 + (column == 2 ? 5'000 : 0);
   }
 
-  static bool holds(ExpressionKind kind, base::int128_t a, base::int128_t b) {
-    switch (kind) {
-      case ExpressionKind::kLess: return a < b;
-      case ExpressionKind::kLessEqual: return a <= b;
-      case ExpressionKind::kGreater: return a > b;
-      case ExpressionKind::kGreaterEqual: return a >= b;
-      case ExpressionKind::kEqual: return a == b;
-      default: return a != b;
-    }
-  }
-
   // Rows that the join gives, counted by hand.
   static int64_t expected(JoinKind join_kind, uint32_t column, ExpressionKind kind,
                           const std::vector<std::optional<base::int128_t>>& bounds) {
@@ -356,16 +351,7 @@ class OneBuildRow : public ::testing::Test {
     if (is_mirrored) std::swap(left, right);
     op->predicates.push_back(
         make(is_mirrored ? mirrored(kind) : kind, kBooleanType, std::move(left), std::move(right)));
-    const Plan plan = analyzed(std::move(op), ExplainFormat::kJson);
-    const auto result = run(plan, replica_.replica(), 1);
-    EXPECT_TRUE(result.ok()) << result.error().to_string();
-    if (!result.ok()) return {};
-    std::string text;
-    for (const auto& row : result->rows) text += std::get<std::string>(row[0]);
-    const auto json = nlohmann::json::parse(text);
-    const auto& scanned = json["plan"]["children"][0];
-    return {json["rows"],
-            scanned.contains("blocks") ? scanned["blocks_skipped"].get<int64_t>() : 8};
+    return rows_and_skipped(std::move(op), replica_.replica(), 1);
   }
 
   TestReplica replica_{storage::StorageOptions{.partitions = 1, .block_rows = kBlockRows}};

@@ -43,10 +43,10 @@ inline bool is_null_literal(const Expression& e) {
 }
 bool is_true_literal(const Expression& e);
 
-// Calls visit with every kColumn in the tree.
 // How many nodes it has.
 size_t node_count(const Expression& expression);
 
+// Calls visit with every kColumn in the tree.
 void for_each_column(const Expression& expression,
                      const std::function<void(const Expression&)>& visit);
 void for_each_column(Expression& expression, const std::function<void(Expression&)>& visit);

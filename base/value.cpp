@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/civil_day.h"
+
 namespace diptych::base {
 namespace {
 
@@ -371,70 +373,6 @@ void put_value(const ColumnLayout& column, const Value& value, std::byte* row) {
 
 }  // namespace
 
-std::string decimal_to_string(int128_t units, uint8_t scale) {
-  std::string reversed;
-  int128_t rest = units;
-  for (unsigned digit = 0; rest != 0 || digit <= scale; ++digit) {
-    if (digit == scale && scale != 0) reversed.push_back('.');
-    // The remainder has the sign of `rest`; the least 128-bit number has no positive twin.
-    const auto remainder = static_cast<int>(rest % 10);
-    reversed.push_back(static_cast<char>('0' + (remainder < 0 ? -remainder : remainder)));
-    rest /= 10;
-  }
-  if (units < 0) reversed.push_back('-');
-  return {reversed.rbegin(), reversed.rend()};
-}
-
-std::string to_string(Date date) {
-  const CivilDate civil = civil_from_date(date);
-  return fmt::format("{:04}-{:02}-{:02}", civil.year, civil.month, civil.day);
-}
-
-std::string to_string(Timestamp timestamp) {
-  int64_t days = timestamp.micros / kMicrosPerDay;
-  int64_t micros = timestamp.micros % kMicrosPerDay;
-  if (micros < 0) {
-    micros += kMicrosPerDay;
-    --days;
-  }
-  const int64_t seconds = micros / kMicrosPerSecond;
-  std::string text =
-      fmt::format("{} {:02}:{:02}:{:02}", to_string(Date{static_cast<int32_t>(days)}),
-                  seconds / 3600, seconds / 60 % 60, seconds % 60);
-  if (const int64_t fraction = micros % kMicrosPerSecond; fraction != 0) {
-    text += fmt::format(".{:06}", fraction);
-    text.erase(text.find_last_not_of('0') + 1);
-  }
-  return text;
-}
-
-// The fewest digits that mean the number, with an exponent from 1e15 on and below 1e-4.
-std::string double_to_string(double number) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
-  if (std::abs(number) < 1e15) return fmt::format("{}", number);
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number, std::chars_format::scientific);
-  return {text, end.ptr};
-}
-
-std::string to_string(const Value& value) {
-  struct Printer {
-    std::string operator()(std::monostate) const { return "NULL"; }
-    std::string operator()(bool b) const { return b ? "true" : "false"; }
-    std::string operator()(int64_t number) const { return fmt::format("{}", number); }
-    std::string operator()(double number) const { return double_to_string(number); }
-    std::string operator()(const DecimalValue& decimal) const {
-      return decimal_to_string(decimal.units, decimal.scale);
-    }
-    std::string operator()(Date date) const { return to_string(date); }
-    std::string operator()(Timestamp timestamp) const { return to_string(timestamp); }
-    std::string operator()(const Interval& interval) const { return to_string(interval); }
-    std::string operator()(const std::string& text) const { return text; }
-  };
-  return std::visit(Printer{}, value);
-}
-
 constexpr std::string_view kEpoch = "epoch";  // SQL's name of 1970-01-01
 
 Result<Date> parse_date(std::string_view text) {
@@ -482,23 +420,14 @@ Result<Value> parse_value(const DataType& type, std::string_view text) {
   return no_conversion(type, Value(std::string(text)));
 }
 
-// The calendar repeats itself after an era: std::chrono, whose years have 16 bits, is asked within
-// the first one of either sign.
-constexpr int32_t kEraYears = 400;
-constexpr int32_t kEraDays = 146'097;
-
 CivilDate civil_from_date(Date date) {
-  const std::chrono::year_month_day civil{
-      std::chrono::sys_days(std::chrono::days(date.days % kEraDays))};
-  return {static_cast<int>(civil.year()) + date.days / kEraDays * kEraYears,
-          static_cast<unsigned>(civil.month()), static_cast<unsigned>(civil.day())};
+  const WideCivilDay civil(date.days);
+  return {civil.year, static_cast<uint32_t>(civil.month), static_cast<uint32_t>(civil.day)};
 }
 
 Date date_from_civil(CivilDate civil) {
-  const std::chrono::sys_days days{std::chrono::year(civil.year % kEraYears) /
-                                   std::chrono::month(civil.month) / std::chrono::day(civil.day)};
-  const int64_t before = int64_t{civil.year} / kEraYears * kEraDays;
-  return {static_cast<int32_t>(before + days.time_since_epoch().count())};
+  const int32_t first = WideCivilDay::first_of(civil.year, static_cast<int32_t>(civil.month));
+  return {first + static_cast<int32_t>(civil.day) - 1};
 }
 
 Result<Value> convert_value(const DataType& type, const Value& value) {

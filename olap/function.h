@@ -8,9 +8,10 @@
 namespace diptych::olap {
 
 enum class Function : uint8_t {
-  kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in characters of UTF-8
-  kAscii,      // INT: code of the first character, 0 for an empty text
-  kLength,     // INT: bytes
+  kSubstring,   // text, start (BIGINT, from 1), length (BIGINT); in characters of UTF-8
+  kAscii,       // INT: code of the first character, 0 for an empty text
+  kLength,      // INT: bytes
+  kCharLength,  // INT
   kUpper,
   kLower,
   kTrim,
@@ -18,25 +19,42 @@ enum class Function : uint8_t {
   kRound,  // DOUBLE or DECIMAL, digits (literal; BIGINT of a wide DECIMAL that keeps its scale)
   kFloor,
   kCeil,
+  kTruncate,     // as kRound
   kExtractYear,  // of DATE or TIMESTAMP; BIGINT
   kExtractQuarter,
   kExtractMonth,
+  kExtractWeek,  // of ISO 8601
   kExtractDay,
+  kExtractIsoYear,
+  kExtractDecade,
+  kExtractCentury,
+  kExtractMillennium,
+  kExtractDayOfYear,
+  kExtractDayOfWeek,     // from 0, Sunday
+  kExtractIsoDayOfWeek,  // from 1, Monday
   kExtractHour,
   kExtractMinute,
-  kExtractSecond,
-  kAddMonths,     // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
-  kAddDays,       // DATE or TIMESTAMP, BIGINT days
-  kAddMicros,     // TIMESTAMP, BIGINT
-  kAddInterval,   // TIMESTAMP, INTERVAL: its months, then its days, then its time
-  kTruncateYear,  // date_trunc; TIMESTAMP
+  kExtractMicroseconds,  // those of the seconds, too
+  kAddMonths,            // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
+  kAddDays,              // DATE or TIMESTAMP, BIGINT days
+  kAddMicros,            // TIMESTAMP, BIGINT
+  kAddInterval,          // TIMESTAMP, INTERVAL: its months, then its days, then its time
+  kTruncateMillennium,   // date_trunc of DATE or TIMESTAMP, as the result
+  kTruncateCentury,
+  kTruncateDecade,
+  kTruncateYear,
+  kTruncateQuarter,
   kTruncateMonth,
+  kTruncateWeek,
   kTruncateDay,
+  kTruncateHour,
+  kTruncateMinute,
+  kTruncateSecond,
+  kTruncateMillisecond,
   kCountSteps,  // TIMESTAMP first, last, BIGINT months, micros: values of the series, BIGINT
   kAfterSteps,  // TIMESTAMP first, BIGINT months, micros, steps: each from where the last one led
   kSingleRow,   // value, count (BIGINT): the value; fails with 21000 where the count is above 1
   // Of texts, in characters; positions and lengths are BIGINT, as results INT.
-  kCharLength,
   kPosition,  // text, part: where the part begins, from 1; 0 where it does not
   kReplace,   // text, from, to
   kLeftPad,   // text, length, fill
@@ -110,14 +128,13 @@ enum class Function : uint8_t {
   kBitXor,
   kShiftLeft,
   kShiftRight,
-  kTruncate,  // as kRound
   kGreatest,  // of values of one type, NULLs left out
   kLeast,
   // Of DATE or TIMESTAMP (row_functions_date.cpp).
   kDaysBetween,    // DATE, DATE: the first minus the second; INT
   kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
-  kExtractField,   // TIMESTAMP or INTERVAL, field name (literal): DECIMAL(24,6)
-  kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
+  kExtractField,   // TIMESTAMP (second, milliseconds, epoch) or INTERVAL, field name (literal):
+                   // DECIMAL(24,6)
   kMakeDate,       // BIGINT year, month, day
   kToChar,         // TIMESTAMP, pattern
   kToTimestamp,    // text, pattern

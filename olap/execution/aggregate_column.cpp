@@ -300,12 +300,34 @@ class ExtremeColumn : public AggregateColumn {
     const T* const values = argument.as<T>();
     const bool copy = argument.string_life == StringLife::kBatch;
     if (groups == nullptr) {
+      if (kIsNumber && argument.nulls == nullptr && rows.count == rows.slots && rows.count != 0) {
+        offer(0, is_max_ ? best_of<true>(values, rows.slots) : best_of<false>(values, rows.slots),
+              copy);
+        return;
+      }
       for_values(argument, rows, [&](uint32_t, uint32_t slot) { offer(0, values[slot], copy); });
       return;
     }
     for_values(argument, rows, [&](uint32_t k, uint32_t slot) {
       prefetch_state(values_, groups, k, rows.count);
       offer(groups[k], values[slot], copy);
+    });
+  }
+
+  bool wants_runs() const override { return kIsNumber; }
+
+  void update_runs(const Vector& argument, const GroupRuns& runs) override {
+    const T* const values = argument.as<T>();
+    runs.for_runs([&](uint32_t group, std::span<const uint16_t> slots) {
+      T best = values_[group];
+      uint8_t seen = seen_[group];
+      for (const uint16_t slot : slots) {
+        if (argument.nulls != nullptr && bit_at(argument.nulls, slot)) continue;
+        best = is_better(values[slot], best, seen) ? values[slot] : best;
+        seen = 1;
+      }
+      values_[group] = best;
+      seen_[group] = seen;
     });
   }
 
@@ -334,11 +356,28 @@ class ExtremeColumn : public AggregateColumn {
   }
 
  private:
+  // Values that are copied as such, and that SIMD compares.
+  static constexpr bool kIsNumber = std::is_arithmetic_v<T> || std::is_same_v<T, int128_t>;
+
+  // Not ||: which row is better cannot be predicted.
+  bool is_better(const T& value, const T& best, uint8_t seen) const {
+    const bool less = is_max_ ? value_less(best, value) : value_less(value, best);
+    return static_cast<bool>(static_cast<uint8_t>(less) | (seen ^ 1));
+  }
+
+  template <bool kMax>
+  static T best_of(const T* values, uint32_t count) {
+    T best = values[0];
+    for (uint32_t i = 1; i < count; ++i) {
+      const bool less = kMax ? value_less(best, values[i]) : value_less(values[i], best);
+      best = less ? values[i] : best;
+    }
+    return best;
+  }
+
   void offer(uint32_t group, const T& value, bool copy) {
     T& best = values_[group];
-    const bool less = is_max_ ? value_less(best, value) : value_less(value, best);
-    // Not ||: which row is better cannot be predicted.
-    const bool better = static_cast<bool>(static_cast<uint8_t>(less) | (seen_[group] ^ 1));
+    const bool better = is_better(value, best, seen_[group]);
     seen_[group] = 1;
     if constexpr (std::is_same_v<T, base::StringRef>) {
       if (better) best = copy ? heap_.keep(value) : value;

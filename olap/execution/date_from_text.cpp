@@ -234,7 +234,7 @@ constexpr int64_t kReadYearMax = 200'000;  // whose microseconds 64 bits hold
 int64_t iso_days(const ReadMoment& m, const ToRead& input) {
   if (m.gregorian) fail_value("invalid combination of date conventions", "22007");
   if (m.year < 1 || m.year > kReadYearMax || m.week > 53 || m.weekday > 7) fail_range(input);
-  const int64_t january_4 = DateParts::first_day(static_cast<int32_t>(m.year)) + 3;
+  const int64_t january_4 = base::WideCivilDay::first_of(static_cast<int32_t>(m.year), 1) + 3;
   const int64_t monday = january_4 - ((january_4 + 3) % 7 + 7) % 7;
   if (m.day_of_year != 0) return monday + m.day_of_year - 1;
   return monday + std::max<int64_t>(m.week - 1, 0) * 7 + std::max<int64_t>(m.weekday - 1, 0);
@@ -264,7 +264,8 @@ int64_t days_of(ReadMoment m, const ToRead& input) {
   const base::CivilDate back = base::civil_from_date(first);
   if (back.month != civil.month || back.day != civil.day) fail_range(input);
   if (!in_year) return first.days;
-  if (m.day_of_year > DateParts::first_day(civil.year + 1) - first.days) fail_range(input);
+  if (m.day_of_year > base::WideCivilDay::first_of(civil.year + 1, 1) - first.days)
+    fail_range(input);
   return int64_t{first.days} + m.day_of_year - 1;
 }
 

@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/value.h"
+#include "base/civil_day.h"
+#include "base/types.h"
 
 namespace diptych::olap {
 
@@ -24,37 +25,12 @@ struct DateParts {
   static constexpr int64_t kHour = 60 * kMinute;
 
   explicit DateParts(int64_t micros)
-      : days(divide_down(micros, base::kMicrosPerDay)),
-        in_day(micros - days * base::kMicrosPerDay),
-        civil(base::civil_from_date(base::Date{static_cast<int32_t>(days)})) {}
+      : civil(static_cast<int32_t>(divide_down(micros, base::kMicrosPerDay))),
+        in_day(micros - civil.days * base::kMicrosPerDay) {}
 
-  int64_t weekday() const { return ((days + 3) % 7 + 7) % 7; }  // Monday is 0
-  int64_t day_of_year() const { return days - first_day(civil.year) + 1; }
-  int64_t days_of_month() const {
-    const base::CivilDate next = civil.month == 12
-                                     ? base::CivilDate{civil.year + 1, 1, 1}
-                                     : base::CivilDate{civil.year, civil.month + 1, 1};
-    return base::date_from_civil(next).days - (days - civil.day + 1);
-  }
-  static int64_t first_day(int32_t year) { return base::date_from_civil({year, 1, 1}).days; }
-
-  // Of ISO 8601: the week with the year's first Thursday is its first.
-  int64_t iso_year() const {
-    return base::civil_from_date(base::Date{static_cast<int32_t>(days - weekday() + 3)}).year;
-  }
-  int64_t iso_week() const {
-    const int64_t thursday = days - weekday() + 3;
-    return (thursday - first_day(static_cast<int32_t>(iso_year()))) / 7 + 1;
-  }
-
-  int64_t days;
+  base::WideCivilDay civil;
   int64_t in_day;  // microseconds
-  base::CivilDate civil;
 };
-
-inline int64_t century_of(int64_t year) {
-  return year > 0 ? (year + 99) / 100 : -((99 - (year - 1)) / 100);
-}
 
 inline constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",

@@ -94,14 +94,16 @@ constexpr ToCharField kFields[] = {
      [](const DateParts& p, std::string_view w, bool) {
        return name_as(p.in_day < 12 * DateParts::kHour ? "A.M." : "P.M.", w, 0);
      }},
-    {"IDDD", [](const DateParts& p, std::string_view,
-                bool f) { return padded((p.iso_week() - 1) * 7 + p.weekday() + 1, 3, f); }},
+    {"IDDD",
+     [](const DateParts& p, std::string_view, bool f) {
+       return padded((p.civil.iso_week() - 1) * 7 + p.civil.weekday() + 1, 3, f);
+     }},
     {"MONTH", [](const DateParts& p, std::string_view w,
                  bool plain) { return name_as(kMonths[p.civil.month - 1], w, plain ? 0 : 9); }},
     {"YYYY",
      [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.year, 4, f); }},
     {"IYYY",
-     [](const DateParts& p, std::string_view, bool f) { return padded(p.iso_year(), 4, f); }},
+     [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.iso_year(), 4, f); }},
     {"HH24", [](const DateParts& p, std::string_view,
                 bool f) { return padded(p.in_day / DateParts::kHour, 2, f); }},
     {"HH12", [](const DateParts& p, std::string_view,
@@ -110,14 +112,14 @@ constexpr ToCharField kFields[] = {
                bool) { return name_as(kMonths[p.civil.month - 1].substr(0, 3), w, 0); }},
     {"DAY",
      [](const DateParts& p, std::string_view w, bool plain) {
-       return name_as(kDays[static_cast<size_t>(p.weekday())], w, plain ? 0 : 9);
+       return name_as(kDays[static_cast<size_t>(p.civil.weekday())], w, plain ? 0 : 9);
      }},
-    {"DDD",
-     [](const DateParts& p, std::string_view, bool f) { return padded(p.day_of_year(), 3, f); }},
+    {"DDD", [](const DateParts& p, std::string_view,
+               bool f) { return padded(p.civil.day_of_year(), 3, f); }},
     {"YYY", [](const DateParts& p, std::string_view,
                bool f) { return padded(p.civil.year % 1000, 3, f); }},
     {"IYY", [](const DateParts& p, std::string_view,
-               bool f) { return padded(p.iso_year() % 1000, 3, f); }},
+               bool f) { return padded(p.civil.iso_year() % 1000, 3, f); }},
     {"HH", [](const DateParts& p, std::string_view,
               bool f) { return padded((p.in_day / DateParts::kHour + 11) % 12 + 1, 2, f); }},
     {"MM",
@@ -137,19 +139,20 @@ constexpr ToCharField kFields[] = {
     {"DD", [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.day, 2, f); }},
     {"DY",
      [](const DateParts& p, std::string_view w, bool) {
-       return name_as(kDays[static_cast<size_t>(p.weekday())].substr(0, 3), w, 0);
+       return name_as(kDays[static_cast<size_t>(p.civil.weekday())].substr(0, 3), w, 0);
      }},
-    {"ID",
-     [](const DateParts& p, std::string_view, bool) { return fmt::to_string(p.weekday() + 1); }},
+    {"ID", [](const DateParts& p, std::string_view,
+              bool) { return fmt::to_string(p.civil.weekday() + 1); }},
     {"WW", [](const DateParts& p, std::string_view,
-              bool f) { return padded((p.day_of_year() - 1) / 7 + 1, 2, f); }},
+              bool f) { return padded((p.civil.day_of_year() - 1) / 7 + 1, 2, f); }},
     {"CC", [](const DateParts& p, std::string_view,
-              bool f) { return padded(century_of(p.civil.year), 2, f); }},
-    {"IW", [](const DateParts& p, std::string_view, bool f) { return padded(p.iso_week(), 2, f); }},
+              bool f) { return padded(p.civil.period(100), 2, f); }},
+    {"IW",
+     [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.iso_week(), 2, f); }},
     {"YY",
      [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.year % 100, 2, f); }},
-    {"IY",
-     [](const DateParts& p, std::string_view, bool f) { return padded(p.iso_year() % 100, 2, f); }},
+    {"IY", [](const DateParts& p, std::string_view,
+              bool f) { return padded(p.civil.iso_year() % 100, 2, f); }},
     {"RM", [](const DateParts& p, std::string_view w,
               bool plain) { return roman_month(p.civil.month, w, plain); }},
     {"AM", [](const DateParts& p, std::string_view w,
@@ -160,14 +163,14 @@ constexpr ToCharField kFields[] = {
              bool) { return fmt::to_string((p.civil.day - 1) / 7 + 1); }},
     {"Y",
      [](const DateParts& p, std::string_view, bool) { return fmt::to_string(p.civil.year % 10); }},
-    {"I",
-     [](const DateParts& p, std::string_view, bool) { return fmt::to_string(p.iso_year() % 10); }},
-    {"J",
-     [](const DateParts& p, std::string_view, bool) { return fmt::to_string(p.days + 2440588); }},
+    {"I", [](const DateParts& p, std::string_view,
+             bool) { return fmt::to_string(p.civil.iso_year() % 10); }},
+    {"J", [](const DateParts& p, std::string_view,
+             bool) { return fmt::to_string(p.civil.days + 2440588); }},
     {"Q", [](const DateParts& p, std::string_view,
              bool) { return fmt::to_string((p.civil.month - 1) / 3 + 1); }},
     {"D", [](const DateParts& p, std::string_view,
-             bool) { return fmt::to_string((p.weekday() + 1) % 7 + 1); }},
+             bool) { return fmt::to_string((p.civil.weekday() + 1) % 7 + 1); }},
 };
 
 // Appends a text in quotes, at whose first one the pattern begins, and takes it from the pattern. A

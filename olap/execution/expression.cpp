@@ -138,20 +138,21 @@ namespace {
 
 NodePtr make_function(const Expression& expression, std::vector<NodePtr> children,
                       const QueryLimits& limits) {
-  const bool by_row =
-      expression.function > Function::kSingleRow && expression.function != Function::kTruncate;
-  if (by_row) return make_row_function(expression, std::move(children), limits);
+  if (expression.function > Function::kSingleRow) {
+    return make_row_function(expression, std::move(children), limits);
+  }
   switch (expression.function) {
     case Function::kSubstring:
     case Function::kAscii:
     case Function::kLength:
+    case Function::kCharLength:
     case Function::kUpper:
     case Function::kLower:
     case Function::kTrim: return make_text_function(expression, std::move(children), limits);
     case Function::kAbs:
     case Function::kRound:
     case Function::kFloor:
-    case Function::kCeil: return make_number_function(expression, std::move(children), limits);
+    case Function::kCeil:
     case Function::kTruncate: return make_number_function(expression, std::move(children), limits);
     case Function::kSingleRow: return make_single_row(std::move(children));
     default: return make_date_function(expression, std::move(children), limits);

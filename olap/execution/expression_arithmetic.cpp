@@ -366,28 +366,6 @@ NodePtr make_number(NodePtr child, F function) {
   return std::make_unique<NumberNode<T, F>>(type, std::move(child), function);
 }
 
-// Rounds units to a multiple of `unit`: half away from zero, down, or up.
-template <class T>
-T round_units(T value, T unit, Function function) {
-  if (unit == 1) return value;
-  const T rest = value % unit;
-  T whole = value - rest;
-  if (rest == 0) return whole;
-  bool away = false;
-  switch (function) {
-    case Function::kFloor: away = value < 0; break;
-    case Function::kCeil: away = value > 0; break;
-    case Function::kTruncate: break;
-    default: away = (value < 0 ? -rest : rest) >= unit - unit / 2; break;
-  }
-  if (!away) return whole;
-  T result;
-  const bool overflow = value < 0 ? __builtin_sub_overflow(whole, unit, &result)
-                                  : __builtin_add_overflow(whole, unit, &result);
-  if (overflow) fail_value(kDecimalOutOfRange);
-  return result;
-}
-
 int64_t round_digits(const Expression& expression) {
   const bool has_digits =
       expression.function == Function::kRound || expression.function == Function::kTruncate;
@@ -418,21 +396,23 @@ NodePtr make_double_rounding(Function function, int64_t digits, NodePtr child) {
   });
 }
 
-template <class T>
-NodePtr make_unit_rounding(const Expression& expression, uint8_t scale, NodePtr child) {
-  const int64_t dropped = scale - round_digits(expression);
-  const int64_t limit = sizeof(T) == 8 ? kWideDecimalDigitsMax - 20 : kWideDecimalDigitsMax;
-  if (dropped <= 0) return child;
-  const Function function = expression.function;
-  if (dropped > limit) return make_number<T>(std::move(child), [](T) { return T{0}; });
-  const auto unit = static_cast<T>(power_of_ten(static_cast<uint32_t>(dropped)));
-  // Where the scale is another, a cast drops the zeros. (Not const, or clang sees no use of it.)
-  bool may_be_beyond = sizeof(T) == sizeof(int128_t) && scale == expression.type.scale;
-  return make_number<T>(std::move(child), [unit, function, may_be_beyond](T x) {
-    const T rounded = round_units(x, unit, function);
-    if (may_be_beyond && wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
-    return rounded;
-  });
+// Of a decimal: what is dropped may be more than all of its digits.
+NodePtr make_decimal_rounding(const Expression& expression, NodePtr child,
+                              const QueryLimits& limits) {
+  const base::DataType& from = expression.children[0]->type;
+  const base::DataType& to = expression.type;
+  const int64_t kept = round_digits(expression);
+  const int64_t dropped = from.scale - kept;
+  if (dropped <= 0) {
+    return from == to ? std::move(child) : make_cast(from, to, std::move(child), limits);
+  }
+  if (dropped > kWideDecimalDigitsMax) {
+    const UnitRounding to_zero(kWideDecimalDigitsMax, Function::kTruncate);
+    return make_decimal_rounding(to, to_zero, 0, std::move(child));
+  }
+  return make_decimal_rounding(to,
+                               UnitRounding(static_cast<uint32_t>(dropped), expression.function),
+                               static_cast<uint32_t>(to.scale - kept), std::move(child));
 }
 
 template <class T>
@@ -465,28 +445,21 @@ NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> 
         if (digits >= scale) return a.wide(0);
         const auto dropped = static_cast<uint32_t>(scale - digits);
         if (dropped > kWideDecimalDigitsMax) return int128_t{0};
-        const int128_t rounded = round_units(a.wide(0), power_of_ten(dropped), function);
-        if (wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
+        int128_t rounded = UnitRounding(dropped, function).apply(a.wide(0));
+        const bool overflow = __builtin_mul_overflow(rounded, power_of_ten(dropped), &rounded);
+        if (wide_fault(overflow, rounded) != 0) fail_value(kDecimalOutOfRange);
         return rounded;
       });
 }
 
 NodePtr make_rounding(const Expression& expression, NodePtr child, const QueryLimits& limits) {
-  const uint8_t scale = expression.children[0]->type.scale;
-  const uint8_t result_scale = expression.type.scale;
   switch (child->type()) {
     case PhysicalType::kDouble:
       return make_double_rounding(expression.function, round_digits(expression), std::move(child));
     case PhysicalType::kInt64:
-      child = make_unit_rounding<int64_t>(expression, scale, std::move(child));
-      break;
-    case PhysicalType::kInt128:
-      child = make_unit_rounding<int128_t>(expression, scale, std::move(child));
-      break;
+    case PhysicalType::kInt128: return make_decimal_rounding(expression, std::move(child), limits);
     default: return child;  // INT is whole already
   }
-  if (scale == result_scale && child->type() == physical_type(expression.type)) return child;
-  return make_cast(expression.children[0]->type, expression.type, std::move(child), limits);
 }
 
 }  // namespace

@@ -61,32 +61,65 @@ NodePtr make_node(const base::DataType& to, NodePtr child, F convert,
                                                  message);
 }
 
-// Scaled integers to scaled integers: INT and BIGINT are of scale 0. `end` bounds the result: its
-// magnitude stays below (decimals), or the C++ type bounds it (end == 0).
+constexpr const char* kDecimalTooLong = "a value does not fit its DECIMAL's digits";
+
+const char* too_large_for(const base::DataType& to) {
+  return to.kind == TypeKind::kDecimal ? kDecimalTooLong : out_of_range(physical_type(to));
+}
+
+// Scaled integers to ones of more digits behind the point: INT and BIGINT are of scale 0. `end`
+// bounds the result: its magnitude stays below (decimals), or the C++ type bounds it (end == 0).
 template <class From, class To>
-NodePtr make_rescale(const base::DataType& to, int32_t digits, int128_t end, NodePtr child) {
-  const int128_t factor = power_of_ten(static_cast<uint32_t>(std::abs(digits)));
-  const bool up = digits >= 0;
-  const char* const message = to.kind == TypeKind::kDecimal
-                                  ? "a value does not fit its DECIMAL's digits"
-                                  : out_of_range(physical_type(to));
+NodePtr make_scale_up_wide(const base::DataType& to, int128_t factor, int128_t end, NodePtr child) {
   return make_node<From, To>(
       to, std::move(child),
-      [factor, up, end](From value, To* result) -> uint64_t {
+      [factor, end](From value, To* result) -> uint64_t {
         int128_t scaled;
-        bool overflow = false;
-        if (up) {
-          overflow = __builtin_mul_overflow(static_cast<int128_t>(value), factor, &scaled);
-        } else {
-          const int128_t rest = value % factor;
-          scaled = value / factor;
-          if ((rest < 0 ? -rest : rest) >= factor - factor / 2) scaled += value < 0 ? -1 : 1;
-        }
+        const bool overflow = __builtin_mul_overflow(static_cast<int128_t>(value), factor, &scaled);
         *result = static_cast<To>(scaled);
         const bool outside = end == 0 ? *result != scaled : scaled >= end || scaled <= -end;
         return fault_if(overflow || outside);
       },
-      message);
+      too_large_for(to));
+}
+
+// To fewer digits, and then `factor` times as much.
+template <class From, class To>
+NodePtr make_rounded(const base::DataType& to, const UnitRounding& rounding, int128_t factor,
+                     int128_t end, NodePtr child) {
+  using Wide = std::conditional_t<sizeof(From) <= 8, int64_t, int128_t>;
+  if (end == 0) end = int128_t{1} << (8 * sizeof(To) - 1);  // and the least number is not met
+  if constexpr (sizeof(From) <= 8 && sizeof(To) == 8) {
+    return make_node<From, To>(
+        to, std::move(child),
+        [rounding, by = static_cast<int64_t>(factor), last = static_cast<int64_t>(end - 1)](
+            From value, To* result) -> uint64_t {
+          const bool overflow = __builtin_mul_overflow(rounding.apply(Wide{value}), by, result);
+          return fault_if(overflow || *result > last || *result < -last);
+        },
+        too_large_for(to));
+  }
+  return make_node<From, To>(
+      to, std::move(child),
+      [rounding, factor, end](From value, To* result) -> uint64_t {
+        int128_t scaled;
+        const int128_t rounded = rounding.apply(Wide{value});
+        const bool overflow = __builtin_mul_overflow(rounded, factor, &scaled);
+        *result = static_cast<To>(scaled);
+        return fault_if(overflow || scaled >= end || scaled <= -end);
+      },
+      too_large_for(to));
+}
+
+// From `digits` digits less behind the point, or more where it is negative.
+template <class From, class To>
+NodePtr make_rescale(const base::DataType& to, int32_t digits, int128_t end, NodePtr child) {
+  const auto power = static_cast<uint32_t>(std::abs(digits));
+  if (digits >= 0) {
+    return make_scale_up_wide<From, To>(to, power_of_ten(power), end, std::move(child));
+  }
+  return make_rounded<From, To>(to, UnitRounding(power, Function::kRound), 1, end,
+                                std::move(child));
 }
 
 // The common case: no factor over 18 digits and no value that can leave 64 bits but by overflow.
@@ -98,7 +131,7 @@ NodePtr make_scale_up(const base::DataType& to, int64_t factor, int64_t end, Nod
         const bool overflow = __builtin_mul_overflow(static_cast<int64_t>(value), factor, result);
         return fault_if(overflow || *result >= end || *result <= -end);
       },
-      "a value does not fit its DECIMAL's digits");
+      kDecimalTooLong);
 }
 
 // To over 18 digits, all of which 64 bits fit.
@@ -190,7 +223,7 @@ NodePtr make_double_to_decimal(const base::DataType& to, NodePtr child) {
         *result = fits ? static_cast<To>(units) : To{};
         return fault_if(!fits);
       },
-      "a value does not fit its DECIMAL's digits");
+      kDecimalTooLong);
 }
 
 template <class To>
@@ -299,6 +332,16 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
     VectorBuffer results_;
   };
   return std::make_unique<CutNode>(length, std::move(child));
+}
+
+template <class From>
+NodePtr make_rounded_decimal(const base::DataType& to, const UnitRounding& rounding,
+                             int128_t factor, NodePtr child) {
+  const int128_t end = power_of_ten(to.precision);
+  if (is_wide(to)) {
+    return make_rounded<From, int128_t>(to, rounding, factor, end, std::move(child));
+  }
+  return make_rounded<From, int64_t>(to, rounding, factor, end, std::move(child));
 }
 
 NodePtr make_cast_from_double(const base::DataType& to, NodePtr child) {
@@ -422,6 +465,17 @@ NodePtr make_timestamp_to_date(const base::DataType& to, NodePtr child) {
 }
 
 }  // namespace
+
+NodePtr make_decimal_rounding(const base::DataType& to, const UnitRounding& rounding,
+                              uint32_t zeros, NodePtr child) {
+  const int128_t factor = power_of_ten(zeros);
+  if (child->type() == PhysicalType::kInt128) {
+    return make_rounded_decimal<int128_t>(to, rounding, factor, std::move(child));
+  }
+  require_plan(child->type() == PhysicalType::kInt64 && to.kind == TypeKind::kDecimal,
+               "a DECIMAL is rounded to a DECIMAL");
+  return make_rounded_decimal<int64_t>(to, rounding, factor, std::move(child));
+}
 
 NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child,
                   const QueryLimits& limits) {

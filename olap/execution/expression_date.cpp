@@ -1,11 +1,12 @@
 // Functions of dates and timestamps. Both count from 1970-01-01, in days and in microseconds.
 
 #include <algorithm>
-#include <limits>
 
+#include "base/civil_day.h"
 #include "base/value.h"
 #include "olap/date_range.h"
-#include "olap/execution/civil_day.h"
+#include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/date_parts.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_node.h"
@@ -14,117 +15,170 @@ namespace diptych::olap {
 
 namespace {
 
-// Whole days of a point in time, rounded down, and the microseconds after them.
-struct Moment {
-  int64_t days;
-  int64_t micros;
-};
-Moment moment_of(int32_t days) {
-  return {days, 0};
-}
-Moment moment_of(int64_t micros) {
-  const int64_t rest = (micros % base::kMicrosPerDay + base::kMicrosPerDay) % base::kMicrosPerDay;
-  return {(micros - rest) / base::kMicrosPerDay, rest};
-}
+using base::CivilDay;
+using base::kMicrosPerDay;
+using base::WideCivilDay;
 
 [[noreturn]] void fail_range() {
   fail_value("date or timestamp out of range", "22008");
 }
 
-int32_t checked_days(int64_t days) {
-  if (!is_day(days)) fail_range();
-  return static_cast<int32_t>(days);
+// Whole days of a point in time, rounded down, and the microseconds after them.
+int32_t days_of(int32_t days) {
+  return days;
+}
+int32_t days_of(int64_t micros) {
+  return static_cast<int32_t>(divide_down(micros, kMicrosPerDay));
+}
+int64_t time_of(int32_t) {
+  return 0;
+}
+int64_t time_of(int64_t micros) {
+  const int64_t rest = micros % kMicrosPerDay;
+  return rest + (rest < 0 ? kMicrosPerDay : 0);
 }
 
-template <class T>
-T from_moment(const Moment& moment) {
-  if constexpr (std::is_same_v<T, int32_t>) {
-    return checked_days(moment.days);
-  } else {
-    int64_t micros;
-    if (__builtin_mul_overflow(moment.days, base::kMicrosPerDay, &micros) ||
-        __builtin_add_overflow(micros, moment.micros, &micros) || micros < kMicrosFirst) {
-      fail_range();
-    }
-    return micros;
-  }
+// Days and a time as a DATE, which has none, or a TIMESTAMP. These and the kernels below return a
+// fault word (arithmetic_kernels.h).
+uint64_t put(int64_t days, int64_t, int32_t* date) {
+  *date = static_cast<int32_t>(days);
+  return fault_if(!is_day(days));
+}
+uint64_t put(int64_t days, int64_t time, int64_t* micros) {
+  const bool overflow = __builtin_mul_overflow(days, kMicrosPerDay, micros) ||
+                        __builtin_add_overflow(*micros, time, micros);
+  return fault_if(overflow || *micros < kMicrosFirst);
 }
 
-// Rows of one day tend to lie together: the day last converted is remembered.
-class Calendar {
- public:
-  const base::CivilDate& civil(int64_t days) {
-    if (days != days_) {
-      const base::Date date{checked_days(days)};
-      if (days >= -CivilDay::kDaysMax && days <= CivilDay::kDaysMax) {
-        const CivilDay day(date.days);
-        civil_ = {day.year, static_cast<uint32_t>(day.month), static_cast<uint32_t>(day.day)};
-      } else {
-        civil_ = base::civil_from_date(date);
-      }
-      days_ = days;
-    }
-    return civil_;
-  }
+// The kernel's day is of the calendar of 32-bit words, which is right within its bounds, or of all.
+template <class Day>
+uint64_t outside(int32_t days) {
+  if constexpr (Day::kWide) return 0;
+  return fault_if((days > Day::kDaysMax) | (days < -Day::kDaysMax));
+}
 
- private:
-  int64_t days_ = std::numeric_limits<int64_t>::min();
-  base::CivilDate civil_{};
+// What the function makes of a day as a BIGINT.
+template <class Field>
+struct FieldKernel {
+  static constexpr bool kShifts = false;
+  template <class Day, class From>
+  uint64_t apply(From from, int64_t, int64_t* to) const {
+    const int32_t days = days_of(from);
+    *to = field(Day(days));
+    return outside<Day>(days);
+  }
+  Field field;
 };
 
-int64_t time_field(Function function, int64_t micros) {
-  switch (function) {
-    case Function::kExtractHour: return micros / (3600 * base::kMicrosPerSecond);
-    case Function::kExtractMinute: return micros / (60 * base::kMicrosPerSecond) % 60;
-    default: return micros / base::kMicrosPerSecond % 60;
+// The first of the days that the function puts together.
+template <class First>
+struct TruncateKernel {
+  static constexpr bool kShifts = false;
+  template <class Day, class T>
+  uint64_t apply(T from, int64_t, T* to) const {
+    const int32_t days = days_of(from);
+    return put(first(Day(days)), 0, to) | outside<Day>(days);
   }
+  First first;
+};
+
+struct TruncateTimeKernel {
+  static constexpr bool kShifts = false;
+  template <class, class T>
+  uint64_t apply(T from, int64_t, T* to) const {
+    return fault_if(__builtin_sub_overflow(from, time_of(from) % unit, to));
+  }
+  int64_t unit;
+};
+
+struct TimeFieldKernel {
+  static constexpr bool kShifts = false;
+  template <class, class From>
+  uint64_t apply(From from, int64_t, int64_t* to) const {
+    *to = time_of(from) % whole / unit;
+    return 0;
+  }
+  int64_t whole;
+  int64_t unit;
+};
+
+struct AddMonthsKernel {
+  static constexpr bool kShifts = true;
+  template <class Day, class T>
+  uint64_t apply(T from, int64_t months, T* to) const {
+    constexpr int32_t kYearMax = 300'000;     // beyond any TIMESTAMP
+    constexpr int32_t kYearsUp = 16'000'000;  // so that none is below zero
+    constexpr int64_t kMonthsMax = 12 * kYearMax;
+    const int32_t days = days_of(from);
+    const Day day(days);
+    const auto by = static_cast<int32_t>(std::clamp(months, -kMonthsMax, kMonthsMax));
+    const auto total = static_cast<uint32_t>((day.year + kYearsUp) * 12 + day.month - 1 + by);
+    const auto year = static_cast<int32_t>(total / 12) - kYearsUp;
+    const auto month = static_cast<int32_t>(total % 12 + 1);
+    const int32_t in_month = std::min(day.day, Day::days_in_month(year, month));
+    const uint64_t fault =
+        outside<Day>(days) | fault_if((by != months) | (year < 1) | (year > kYearMax));
+    return fault | put(int64_t{Day::first_of(year, month)} + in_month - 1, time_of(from), to);
+  }
+};
+
+struct AddDaysKernel {
+  static constexpr bool kShifts = true;
+  template <class>
+  uint64_t apply(int32_t from, int64_t days, int32_t* to) const {
+    int64_t sum;
+    const bool overflow = __builtin_add_overflow(from, days, &sum);
+    return fault_if(overflow) | put(sum, 0, to);
+  }
+  template <class>
+  uint64_t apply(int64_t from, int64_t days, int64_t* to) const {
+    return put(days, from, to);
+  }
+};
+
+struct AddMicrosKernel {
+  static constexpr bool kShifts = true;
+  template <class>
+  uint64_t apply(int64_t from, int64_t micros, int64_t* to) const {
+    const bool overflow = __builtin_add_overflow(from, micros, to);
+    return fault_if(overflow || *to < kMicrosFirst);
+  }
+};
+
+template <class Kernel>
+int64_t shifted(const Kernel& kernel, int64_t from, int64_t by) {
+  int64_t to;
+  if ((kernel.template apply<WideCivilDay>(from, by, &to) & kFault) != 0) fail_range();
+  return to;
 }
 
-Moment truncate(Function function, const Moment& moment, Calendar* calendar) {
-  if (function == Function::kTruncateDay) return {moment.days, 0};
-  const base::CivilDate& civil = calendar->civil(moment.days);
-  if (function == Function::kTruncateMonth) return {moment.days - (civil.day - int64_t{1}), 0};
-  return {base::date_from_civil({civil.year, 1, 1}).days, 0};
+// Months first, which may shorten the day of the month, then days, then the time.
+int64_t shifted(int64_t from, const base::Interval& by) {
+  if (by.months != 0) from = shifted(AddMonthsKernel(), from, by.months);
+  if (by.days != 0) from = shifted(AddDaysKernel(), from, by.days);
+  return shifted(AddMicrosKernel(), from, by.micros);
 }
 
-Moment add_months(const Moment& moment, int64_t months, Calendar* calendar) {
-  constexpr int64_t kYearMax = 300'000;  // beyond any TIMESTAMP
-  constexpr int64_t kMonthsMax = 12 * kYearMax;
-  if (months > kMonthsMax || months < -kMonthsMax) fail_range();
-  const base::CivilDate civil = calendar->civil(moment.days);
-  const int64_t total = int64_t{civil.year} * 12 + civil.month - 1 + months;
-  const int64_t month = (total % 12 + 12) % 12;
-  const int64_t year = (total - month) / 12;
-  if (year > kYearMax || year < 1) fail_range();
-  base::CivilDate first{static_cast<int32_t>(year), static_cast<uint32_t>(month + 1), 1};
-  base::CivilDate next = month == 11 ? base::CivilDate{first.year + 1, 1, 1}
-                                     : base::CivilDate{first.year, first.month + 1, 1};
-  const int64_t first_days = base::date_from_civil(first).days;
-  const int64_t month_days = base::date_from_civil(next).days - first_days;
-  return {first_days + std::min<int64_t>(civil.day, month_days) - 1, moment.micros};
-}
-
-// A step of a series of timestamps: months, which may shorten the day of the month, then the rest.
-int64_t after_step(int64_t from, int64_t months, int64_t micros, Calendar* calendar) {
-  Moment moment = add_months(moment_of(from), months, calendar);
-  if (__builtin_add_overflow(moment.micros, micros, &moment.micros)) fail_range();
-  return from_moment<int64_t>(moment);
+// A step of a series of timestamps.
+int64_t after_step(int64_t from, int64_t months, int64_t micros) {
+  if (months != 0) from = shifted(AddMonthsKernel(), from, months);
+  return shifted(AddMicrosKernel(), from, micros);
 }
 
 // How many steps there are from the first value on, until the last is passed.
 NodePtr make_count_steps(std::vector<NodePtr> children, const QueryLimits& limits) {
-  return make_row_node<int64_t>(
-      PhysicalType::kInt64, std::move(children), limits,
-      [calendar = Calendar(), stop = limits.stop](const RowArguments& a, VectorTexts*) mutable {
-        const int64_t last = a.integer(1);
-        const int64_t months = a.integer(2);
-        int64_t count = 0;
-        for (int64_t at = a.integer(0); months > 0 ? at <= last : at >= last;
-             at = after_step(at, months, a.integer(3), &calendar)) {
-          stop->check_at(++count);
-        }
-        return count;
-      });
+  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children), limits,
+                                [stop = limits.stop](const RowArguments& a, VectorTexts*) {
+                                  const int64_t last = a.integer(1);
+                                  const int64_t months = a.integer(2);
+                                  int64_t count = 0;
+                                  for (int64_t at = a.integer(0);
+                                       months > 0 ? at <= last : at >= last;
+                                       at = after_step(at, months, a.integer(3))) {
+                                    stop->check_at(++count);
+                                  }
+                                  return count;
+                                });
 }
 
 // The rows of a series follow each other, so a value is mostly one step from the row's before.
@@ -134,177 +188,186 @@ NodePtr make_after_steps(std::vector<NodePtr> children, const QueryLimits& limit
     int64_t steps = 0;
     int64_t value = 0;
   };
-  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children), limits,
-                                [calendar = Calendar(), place = Place(), stop = limits.stop](
-                                    const RowArguments& a, VectorTexts*) mutable {
-                                  const int64_t first = a.integer(0);
-                                  const int64_t steps = a.integer(3);
-                                  if (first != place.first || steps < place.steps)
-                                    place = {first, 0, first};
-                                  for (; place.steps < steps; stop->check_at(++place.steps)) {
-                                    place.value = after_step(place.value, a.integer(1),
-                                                             a.integer(2), &calendar);
-                                  }
-                                  return place.value;
-                                });
+  return make_row_node<int64_t>(
+      PhysicalType::kInt64, std::move(children), limits,
+      [place = Place(), stop = limits.stop](const RowArguments& a, VectorTexts*) mutable {
+        const int64_t first = a.integer(0);
+        const int64_t steps = a.integer(3);
+        if (first != place.first || steps < place.steps) place = {first, 0, first};
+        for (; place.steps < steps; stop->check_at(++place.steps)) {
+          place.value = after_step(place.value, a.integer(1), a.integer(2));
+        }
+        return place.value;
+      });
 }
 
-// Months first, which may shorten the day of the month, then days, then the time.
 NodePtr make_add_interval(std::vector<NodePtr> children, const QueryLimits& limits) {
   require_plan(children.size() == 2 && children[0]->type() == PhysicalType::kInt64 &&
                    children[1]->type() == PhysicalType::kInterval,
                "an interval is added to a TIMESTAMP");
   return make_row_node<int64_t>(
       PhysicalType::kInt64, std::move(children), limits,
-      [calendar = Calendar()](const RowArguments& a, VectorTexts*) mutable {
-        const base::Interval& by = a.interval(1);
-        Moment moment = moment_of(a.integer(0));
-        if (by.months != 0) {
-          moment = add_months(moment, by.months, &calendar);
-        }
-        moment.days += by.days;
-        int64_t* const micros = &moment.micros;
-        if (__builtin_add_overflow(*micros, by.micros, micros)) {
-          fail_range();
-        }
-        return from_moment<int64_t>(moment);
-      });
+      [](const RowArguments& a, VectorTexts*) { return shifted(a.integer(0), a.interval(1)); });
 }
 
-template <class From, class To, class F>
+// results[row] = kernel(value, amount), of all slots in the calendar that loops are SIMD in. Where
+// one is at fault, live rows are computed again in the wide one, which knows whether they are.
+template <class From, class To, class Kernel>
 class DateNode : public ExpressionNode {
  public:
-  DateNode(PhysicalType type, std::vector<NodePtr> children, F function)
-      : ExpressionNode(type), children_(std::move(children)), function_(function), results_(type) {}
+  DateNode(PhysicalType type, std::vector<NodePtr> children, Kernel kernel)
+      : ExpressionNode(type), children_(std::move(children)), kernel_(kernel), results_(type) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     const Vector vector = children_[0]->evaluate(input, rows);
     Vector result = results_.view();
     result.nulls = vector.nulls;
-    const int64_t* amounts = nullptr;
-    if (children_.size() > 1) {
-      const Vector amount = children_[1]->evaluate(input, rows);
-      amounts = amount.as<int64_t>();
-      result.nulls = merge_nulls(vector, amount, rows.slots, results_.nulls());
-    }
     const From* const from = vector.as<From>();
-    To* const to = results_.values<To>();
-    for_selected(rows, [&](uint32_t i) {
-      if (result.is_null(i)) return;
-      to[i] = function_(moment_of(from[i]), amounts == nullptr ? 0 : amounts[i], &calendar_);
-    });
+    if constexpr (Kernel::kShifts) {
+      const Vector amount = children_[1]->evaluate(input, rows);
+      const auto* const amounts = amount.as<int64_t>();
+      result.nulls = merge_nulls(vector, amount, rows.slots, results_.nulls());
+      compute(from, rows, result, [amounts](uint32_t i) { return amounts[i]; });
+    } else {
+      compute(from, rows, result, [](uint32_t) { return int64_t{0}; });
+    }
     return result;
   }
 
  private:
+  template <class Amount>
+  void compute(const From* from, const Selection& rows, const Vector& result,
+               const Amount& amount) {
+    To* const to = results_.values<To>();
+    uint64_t faults = 0;
+    for_slots(rows, [&](uint32_t i) {
+      faults |= kernel_.template apply<CivilDay>(from[i], amount(i), &to[i]);
+    });
+    if ((faults & kFault) == 0) return;
+    for_selected(rows, [&](uint32_t i) {
+      if (result.is_null(i)) return;
+      const uint64_t fault = kernel_.template apply<WideCivilDay>(from[i], amount(i), &to[i]);
+      if ((fault & kFault) != 0) fail_range();
+    });
+  }
+
   std::vector<NodePtr> children_;
-  F function_;
+  Kernel kernel_;
   VectorBuffer results_;
-  Calendar calendar_;
 };
 
-template <class From, class To, class F>
-NodePtr make_date(PhysicalType type, std::vector<NodePtr> children, F function) {
-  return std::make_unique<DateNode<From, To, F>>(type, std::move(children), function);
+template <class T, class To, class Kernel>
+NodePtr make_date(std::vector<NodePtr> children, Kernel kernel) {
+  constexpr bool kDays = std::is_same_v<To, int32_t>;
+  return std::make_unique<DateNode<T, To, Kernel>>(
+      kDays ? PhysicalType::kInt32 : PhysicalType::kInt64, std::move(children), kernel);
 }
 
-// Year, quarter, month or day of the dates or timestamps.
-template <class From>
-class CivilFieldNode : public ExpressionNode {
- public:
-  CivilFieldNode(Function field, NodePtr child)
-      : ExpressionNode(PhysicalType::kInt64),
-        field_(field),
-        child_(std::move(child)),
-        results_(PhysicalType::kInt64) {}
-
-  Vector evaluate(const Batch& input, const Selection& rows) override {
-    const Vector vector = child_->evaluate(input, rows);
-    Vector result = results_.view();
-    result.nulls = vector.nulls;
-    const From* const from = vector.as<From>();
-    switch (field_) {
-      case Function::kExtractYear:
-        compute(from, rows, result, [](const auto& civil) { return civil.year; });
-        break;
-      case Function::kExtractQuarter:
-        compute(from, rows, result, [](const auto& civil) { return (civil.month + 2) / 3; });
-        break;
-      case Function::kExtractMonth:
-        compute(from, rows, result, [](const auto& civil) { return civil.month; });
-        break;
-      default: compute(from, rows, result, [](const auto& civil) { return civil.day; });
-    }
-    return result;
-  }
-
- private:
-  static int32_t days_of(int32_t days) { return days; }
-  static int32_t days_of(int64_t micros) {
-    const int64_t days = micros / base::kMicrosPerDay;
-    return static_cast<int32_t>(days - (micros % base::kMicrosPerDay < 0 ? 1 : 0));
-  }
-
-  template <class F>
-  void compute(const From* from, const Selection& rows, const Vector& result, const F& field) {
-    int64_t* const to = results_.values<int64_t>();
-    uint32_t outside = 0;
-    for_slots(rows, [&](uint32_t i) {
-      const int32_t days = days_of(from[i]);
-      outside |= static_cast<uint32_t>((days > CivilDay::kDaysMax) | (days < -CivilDay::kDaysMax));
-      to[i] = field(CivilDay(days));
-    });
-    if (outside == 0) return;
-    for_selected(rows, [&](uint32_t i) {
-      if (result.is_null(i)) return;
-      to[i] = field(base::civil_from_date(base::Date{days_of(from[i])}));
-    });
-  }
-
-  Function field_;
-  NodePtr child_;
-  VectorBuffer results_;
-};
+template <class T, class Field>
+NodePtr make_field(std::vector<NodePtr> children, Field field) {
+  return make_date<T, int64_t>(std::move(children), FieldKernel<Field>{field});
+}
 
 template <class T>
-NodePtr make_shift(Function function, PhysicalType type, std::vector<NodePtr> children) {
+NodePtr make_field_of(Function function, std::vector<NodePtr> children) {
+  const auto make = [&](auto field) { return make_field<T>(std::move(children), field); };
+  switch (function) {
+    case Function::kExtractYear: return make([](const auto& day) { return day.year; });
+    case Function::kExtractQuarter: return make([](const auto& day) { return day.quarter(); });
+    case Function::kExtractMonth: return make([](const auto& day) { return day.month; });
+    case Function::kExtractWeek: return make([](const auto& day) { return day.iso_week(); });
+    case Function::kExtractDay: return make([](const auto& day) { return day.day; });
+    case Function::kExtractIsoYear: return make([](const auto& day) { return day.iso_year(); });
+    case Function::kExtractDecade: return make([](const auto& day) { return day.decade(); });
+    case Function::kExtractCentury: return make([](const auto& day) { return day.period(100); });
+    case Function::kExtractMillennium:
+      return make([](const auto& day) { return day.period(1000); });
+    case Function::kExtractDayOfYear:
+      return make([](const auto& day) { return day.day_of_year(); });
+    case Function::kExtractDayOfWeek:
+      return make([](const auto& day) { return (day.weekday() + 1) % 7; });
+    case Function::kExtractIsoDayOfWeek:
+      return make([](const auto& day) { return day.weekday() + 1; });
+    default: fail_plan("no such field of a date");
+  }
+}
+
+template <class T>
+NodePtr make_truncation(Function function, std::vector<NodePtr> children) {
+  const auto make = [&](auto first) {
+    return make_date<T, T>(std::move(children), TruncateKernel<decltype(first)>{first});
+  };
+  switch (function) {
+    case Function::kTruncateMillennium:
+      return make([](const auto& day) { return day.first_of_period(1000); });
+    case Function::kTruncateCentury:
+      return make([](const auto& day) { return day.first_of_period(100); });
+    case Function::kTruncateDecade:
+      return make([](const auto& day) { return day.first_of(day.decade() * 10, 1); });
+    case Function::kTruncateYear:
+      return make([](const auto& day) { return day.first_of(day.year, 1); });
+    case Function::kTruncateQuarter:
+      return make([](const auto& day) { return day.first_of(day.year, day.quarter() * 3 - 2); });
+    case Function::kTruncateMonth:
+      return make([](const auto& day) { return day.moved(1 - day.day); });
+    case Function::kTruncateWeek:
+      return make([](const auto& day) { return day.moved(-day.weekday()); });
+    case Function::kTruncateDay: return make([](const auto& day) { return day.days; });
+    default: fail_plan("no such part of a calendar");
+  }
+}
+
+template <class T>
+NodePtr make_time_truncation(std::vector<NodePtr> children, int64_t unit) {
+  return make_date<T, T>(std::move(children), TruncateTimeKernel{unit});
+}
+template <class T>
+NodePtr make_time_field(std::vector<NodePtr> children, int64_t whole, int64_t unit) {
+  return make_date<T, int64_t>(std::move(children), TimeFieldKernel{whole, unit});
+}
+
+template <class T>
+NodePtr make_shift(Function function, std::vector<NodePtr> children) {
   require_plan(children.size() == 2, "date arithmetic has two operands");
   children[1] = make_widening(std::move(children[1]), PhysicalType::kInt64);
-  return make_date<T, T>(type, std::move(children),
-                         [function](Moment moment, int64_t amount, Calendar* calendar) -> T {
-                           if (function == Function::kAddMonths) {
-                             return from_moment<T>(add_months(moment, amount, calendar));
-                           }
-                           int64_t* const field =
-                               function == Function::kAddDays ? &moment.days : &moment.micros;
-                           if (__builtin_add_overflow(*field, amount, field)) fail_range();
-                           return from_moment<T>(moment);
-                         });
+  if (function == Function::kAddMonths) {
+    return make_date<T, T>(std::move(children), AddMonthsKernel());
+  }
+  if (function == Function::kAddDays) return make_date<T, T>(std::move(children), AddDaysKernel());
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return make_date<T, T>(std::move(children), AddMicrosKernel());
+  }
+  fail_plan("microseconds are added to a TIMESTAMP");
 }
 
 template <class T>
-NodePtr make_for(const Expression& expression, std::vector<NodePtr> children) {
-  const Function function = expression.function;
-  const PhysicalType own = children[0]->type();
+NodePtr make_for(Function function, std::vector<NodePtr> children) {
   switch (function) {
     case Function::kAddMonths:
     case Function::kAddDays:
-    case Function::kAddMicros: return make_shift<T>(function, own, std::move(children));
+    case Function::kAddMicros: return make_shift<T>(function, std::move(children));
+    case Function::kTruncateMillennium:
+    case Function::kTruncateCentury:
+    case Function::kTruncateDecade:
     case Function::kTruncateYear:
+    case Function::kTruncateQuarter:
     case Function::kTruncateMonth:
-    case Function::kTruncateDay:
-      return make_date<T, T>(own, std::move(children),
-                             [function](Moment moment, int64_t, Calendar* calendar) -> T {
-                               return from_moment<T>(truncate(function, moment, calendar));
-                             });
+    case Function::kTruncateWeek:
+    case Function::kTruncateDay: return make_truncation<T>(function, std::move(children));
+    case Function::kTruncateHour:
+      return make_time_truncation<T>(std::move(children), DateParts::kHour);
+    case Function::kTruncateMinute:
+      return make_time_truncation<T>(std::move(children), DateParts::kMinute);
+    case Function::kTruncateSecond:
+      return make_time_truncation<T>(std::move(children), DateParts::kSecond);
+    case Function::kTruncateMillisecond: return make_time_truncation<T>(std::move(children), 1000);
     case Function::kExtractHour:
+      return make_time_field<T>(std::move(children), kMicrosPerDay, DateParts::kHour);
     case Function::kExtractMinute:
-    case Function::kExtractSecond:
-      return make_date<T, int64_t>(PhysicalType::kInt64, std::move(children),
-                                   [function](Moment moment, int64_t, Calendar*) {
-                                     return time_field(function, moment.micros);
-                                   });
-    default: return std::make_unique<CivilFieldNode<T>>(function, std::move(children[0]));
+      return make_time_field<T>(std::move(children), DateParts::kHour, DateParts::kMinute);
+    case Function::kExtractMicroseconds:
+      return make_time_field<T>(std::move(children), DateParts::kMinute, 1);
+    default: return make_field_of<T>(function, std::move(children));
   }
 }
 
@@ -319,11 +382,11 @@ NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> ch
   if (expression.function == Function::kAddInterval)
     return make_add_interval(std::move(children), limits);
   if (children[0]->type() == PhysicalType::kInt32) {
-    return make_for<int32_t>(expression, std::move(children));
+    return make_for<int32_t>(expression.function, std::move(children));
   }
   require_plan(children[0]->type() == PhysicalType::kInt64,
                "a date function is of a DATE or TIMESTAMP");
-  return make_for<int64_t>(expression, std::move(children));
+  return make_for<int64_t>(expression.function, std::move(children));
 }
 
 }  // namespace diptych::olap

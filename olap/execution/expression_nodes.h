@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "olap/execution/expression.h"
+#include "olap/execution/unit_rounding.h"
 #include "olap/execution/vector_texts.h"
 
 namespace diptych::olap {
@@ -44,6 +45,9 @@ NodePtr make_single_row(std::vector<NodePtr> children);
 // expression_cast.cpp: kCast
 NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child,
                   const QueryLimits& limits);
+// Decimals rounded, with as many zeros behind, as the units of the DECIMAL `to`.
+NodePtr make_decimal_rounding(const base::DataType& to, const UnitRounding& rounding,
+                              uint32_t zeros, NodePtr child);
 
 // expression_text.cpp: kConcat and the functions of texts; expression_date.cpp: those of dates and
 // timestamps; expression_arithmetic.cpp: those of numbers

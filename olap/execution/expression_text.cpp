@@ -202,6 +202,12 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
       return make_text<int32_t>(
           PhysicalType::kInt32, std::move(children[0]), limits,
           [](const StringRef& text, VectorTexts*) { return static_cast<int32_t>(text.size()); });
+    case Function::kCharLength:
+      return make_text<int32_t>(PhysicalType::kInt32, std::move(children[0]), limits,
+                                [](const StringRef& text, VectorTexts* made) {
+                                  return static_cast<int32_t>(
+                                      count_characters(text.view(), [&] { made->stop().check(); }));
+                                });
     case Function::kUpper: return make_case<LetterCase::kUpper>(std::move(children[0]), limits);
     case Function::kLower: return make_case<LetterCase::kLower>(std::move(children[0]), limits);
     default:

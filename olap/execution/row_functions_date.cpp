@@ -15,58 +15,11 @@ namespace {
 int64_t extract_field(const RowArguments& a) {
   const int64_t micros = a.integer(0);
   const std::string_view field = a.text(1);
-  const DateParts p(micros);
-  const auto whole = [](int64_t value) { return value * 1'000'000; };
   if (field == "epoch") return micros;
-  if (field == "second") return p.in_day % DateParts::kMinute;
-  if (field == "milliseconds") return p.in_day % DateParts::kMinute * 1000;
-  if (field == "microseconds") return whole(p.in_day % DateParts::kMinute);
-  if (field == "minute") return whole(p.in_day % DateParts::kHour / DateParts::kMinute);
-  if (field == "hour") return whole(p.in_day / DateParts::kHour);
-  if (field == "day") return whole(p.civil.day);
-  if (field == "month") return whole(p.civil.month);
-  if (field == "quarter") return whole((p.civil.month - 1) / 3 + 1);
-  if (field == "year") return whole(p.civil.year);
-  if (field == "dow") return whole((p.weekday() + 1) % 7);
-  if (field == "isodow") return whole(p.weekday() + 1);
-  if (field == "doy") return whole(p.day_of_year());
-  if (field == "week") return whole(p.iso_week());
-  if (field == "isoyear") return whole(p.iso_year());
-  if (field == "decade") return whole(divide_down(p.civil.year, 10));
-  if (field == "century") return whole(century_of(p.civil.year));
-  if (field == "millennium") return whole((p.civil.year + 999) / 1000);
+  const int64_t in_minute = DateParts(micros).in_day % DateParts::kMinute;
+  if (field == "second") return in_minute;
+  if (field == "milliseconds") return in_minute * 1000;
   fail_value(fmt::format("unit \"{}\" not recognized", field), "22023");
-}
-
-int64_t truncated(const RowArguments& a) {
-  const int64_t micros = a.integer(0);
-  const std::string_view field = a.text(1);
-  const DateParts p(micros);
-  const auto date = [](int64_t year, uint32_t month) {
-    return int64_t{base::date_from_civil({static_cast<int32_t>(year), month, 1}).days} *
-           base::kMicrosPerDay;
-  };
-  if (field == "microseconds") return micros;
-  if (field == "milliseconds") return micros - p.in_day % 1000;
-  if (field == "second") return micros - p.in_day % DateParts::kSecond;
-  if (field == "minute") return micros - p.in_day % DateParts::kMinute;
-  if (field == "hour") return micros - p.in_day % DateParts::kHour;
-  if (field == "day") return micros - p.in_day;
-  if (field == "week") return (p.days - p.weekday()) * base::kMicrosPerDay;
-  if (field == "month") return date(p.civil.year, p.civil.month);
-  if (field == "quarter") return date(p.civil.year, (p.civil.month - 1) / 3 * 3 + 1);
-  if (field == "year") return date(p.civil.year, 1);
-  if (field == "decade") return date(divide_down(p.civil.year, 10) * 10, 1);
-  if (field == "century") return date((century_of(p.civil.year) - 1) * 100 + 1, 1);
-  if (field == "millennium") return date((p.civil.year + 999) / 1000 * 1000 - 999, 1);
-  fail_value(fmt::format("unit \"{}\" not recognized", field), "22023");
-}
-
-// The decade of the first years would begin before there is a year.
-int64_t truncate_field(const RowArguments& a) {
-  const int64_t micros = truncated(a);
-  if (micros < kMicrosFirst) fail_value("timestamp out of range", "22008");
-  return micros;
 }
 
 int64_t make_date(const RowArguments& a) {
@@ -97,7 +50,7 @@ base::Interval age_of(const DateParts& late, const DateParts& early) {
     --days;
   }
   if (days < 0) {
-    days += early.days_of_month();
+    days += base::WideCivilDay::days_in_month(early.civil.year, early.civil.month);
     --months;
   }
   return {static_cast<int32_t>(months), static_cast<int32_t>(days), time};
@@ -124,7 +77,6 @@ IntegerRowFunction find_date_function(Function function) {
         return result;
       };
     case Function::kExtractField: return extract_field;
-    case Function::kTruncateField: return truncate_field;
     case Function::kMakeDate: return make_date;
     case Function::kToTimestamp: return moment_from_text;
     default: return nullptr;

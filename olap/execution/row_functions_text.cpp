@@ -380,8 +380,6 @@ TextRowFunction find_text_function(Function function) {
 
 IntegerRowFunction find_integer_function(Function function) {
   switch (function) {
-    case Function::kCharLength:
-      return [](const RowArguments& a) { return characters_of(a, a.text(0)); };
     case Function::kPosition: return position;
     case Function::kStartsWith:
       return [](const RowArguments& a) { return int64_t{a.text(0).starts_with(a.text(1))}; };

@@ -5,14 +5,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace diptych::olap {
 
 inline bool is_ascii(std::string_view text) {
-  unsigned char all = 0;
-  for (const char c : text) all |= static_cast<unsigned char>(c);
-  return all < 0x80;
+  constexpr uint64_t kTops = 0x8080'8080'8080'8080;
+  uint64_t all = 0;
+  if (text.size() < sizeof all) {
+    for (const char c : text) all |= static_cast<unsigned char>(c);
+    return (all & kTops) == 0;
+  }
+  const auto take = [&](size_t at) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    all |= word;
+  };
+  const size_t last = text.size() - sizeof all;
+  for (size_t at = 0; at < last; at += sizeof all) take(at);
+  take(last);
+  return (all & kTops) == 0;
 }
 
 // Bytes of the character that begins at `at`, within the text.
@@ -22,16 +35,17 @@ inline size_t character_bytes(std::string_view text, size_t at) {
   return std::min(bytes, text.size() - at);
 }
 
+inline constexpr size_t kTextPieceBytes = size_t{1} << 20;
+
 // Passes over at most `count` characters from `at` on, bytes of ASCII many at a time; returns where
 // it stands, and takes from *count how many there were. `check()` is called behind each MiB.
 template <class Check>
 size_t pass_characters(std::string_view text, size_t at, int64_t* count, const Check& check) {
   constexpr size_t kRun = 32;
   constexpr size_t kSteps = 16;  // before a run is tried again
-  constexpr size_t kPieceBytes = size_t{1} << 20;
   for (const size_t first = at; at < text.size() && *count > 0;) {
     if (at != first) check();
-    const size_t end = std::min(at + kPieceBytes, text.size());
+    const size_t end = std::min(at + kTextPieceBytes, text.size());
     while (at<end&& * count> 0) {
       while (at + kRun <= end && *count >= int64_t{kRun} && is_ascii(text.substr(at, kRun))) {
         at += kRun;
@@ -48,6 +62,7 @@ size_t pass_characters(std::string_view text, size_t at, int64_t* count, const C
 // Both: `check` may throw.
 template <class Check>
 int64_t count_characters(std::string_view text, const Check& check) {
+  if (text.size() < kTextPieceBytes && is_ascii(text)) return static_cast<int64_t>(text.size());
   int64_t left = INT64_MAX;
   pass_characters(text, 0, &left, check);
   return INT64_MAX - left;

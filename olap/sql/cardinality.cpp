@@ -140,13 +140,17 @@ double Estimator::distinct_of_key_part(const TableSchema& table, unsigned depth)
 
 double Estimator::function_distinct(const Expression& call) {
   switch (call.function) {
-    case Function::kExtractYear: return 7;
+    case Function::kExtractYear:
+    case Function::kExtractIsoYear: return 7;
     case Function::kExtractQuarter: return 4;
     case Function::kExtractMonth: return 12;
+    case Function::kExtractWeek: return 53;
     case Function::kExtractDay: return 31;
+    case Function::kExtractDayOfYear: return 366;
+    case Function::kExtractDayOfWeek:
+    case Function::kExtractIsoDayOfWeek: return 7;
     case Function::kExtractHour: return 24;
-    case Function::kExtractMinute:
-    case Function::kExtractSecond: return 60;
+    case Function::kExtractMinute: return 60;
     case Function::kAscii: return 64;
     case Function::kLength: return 50;
     case Function::kSubstring: return std::min(kGuessedValues, distinct(*call.children[0]));

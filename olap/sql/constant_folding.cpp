@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/civil_day.h"
 #include "olap/date_range.h"
 #include "olap/execution/comparison_kernels.h"
 #include "olap/sql/type_rules.h"
@@ -209,9 +210,8 @@ Folded add_months(base::Date date, int64_t months, int64_t micros_of_day, TypeKi
   if (count < 12 || count >= (kYearMax + 1) * 12) return std::nullopt;
   const auto year = static_cast<int32_t>(count / 12);
   const auto month = static_cast<uint32_t>(count % 12 + 1);
-  const std::chrono::year_month_day_last last(std::chrono::year(year) / std::chrono::month(month) /
-                                              std::chrono::last);
-  const uint32_t day = std::min(civil.day, static_cast<uint32_t>(last.day()));
+  const int32_t last = base::CivilDay::days_in_month(year, static_cast<int32_t>(month));
+  const uint32_t day = std::min(civil.day, static_cast<uint32_t>(last));
   const base::Date moved = base::date_from_civil({year, month, day});
   if (kind == TypeKind::kDate) return Value(moved);
   return Value(base::Timestamp{moved.days * base::kMicrosPerDay + micros_of_day});

@@ -161,14 +161,15 @@ BoundResult bind_moment_difference(Bound left, Bound right) {
 }
 
 // DATE or TIMESTAMP plus or minus an INTERVAL: a TIMESTAMP, as in PostgreSQL. The parts of a
-// constant one are added one by one, which is computed in whole vectors, or at once.
+// constant one are added one by one, days to a date as such, in whole vectors; others at once.
 BoundResult bind_moment_shift(std::string_view name, Bound moment, Bound interval) {
-  ExpressionPtr sum = cast_to(std::move(moment.expression), kTimestampType);
+  ExpressionPtr sum = std::move(moment.expression);
   const auto add = [&](Function function, ExpressionPtr by) {
     Expressions arguments;
     arguments.push_back(std::move(sum));
     arguments.push_back(std::move(by));
-    sum = fold(make_function(function, kTimestampType, std::move(arguments)));
+    const DataType type = arguments[0]->type;
+    sum = fold(make_function(function, type, std::move(arguments)));
   };
   const base::Interval* const constant = constant_interval(interval);
   if (constant != nullptr && constant->micros != INT64_MIN) {  // which has no negative
@@ -178,13 +179,13 @@ BoundResult bind_moment_shift(std::string_view name, Bound moment, Bound interva
     };
     add_part(Function::kAddMonths, constant->months);
     add_part(Function::kAddDays, constant->days);
+    sum = cast_to(std::move(sum), kTimestampType);
     add_part(Function::kAddMicros, constant->micros);
   } else {
+    sum = cast_to(std::move(sum), kTimestampType);
     ExpressionPtr by = std::move(interval.expression);
-    if (name == "-") {
-      by = fold(make_expression(ExpressionKind::kNegate, kIntervalType, std::move(by)));
-    }
-    add(Function::kAddInterval, std::move(by));
+    if (name == "-") by = make_expression(ExpressionKind::kNegate, kIntervalType, std::move(by));
+    add(Function::kAddInterval, fold(std::move(by)));
   }
   return Bound{std::move(sum), false, moment.offset};
 }

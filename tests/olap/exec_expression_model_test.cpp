@@ -47,7 +47,9 @@ class Generator {
       case TypeKind::kDecimal: return decimal(small() * 37, type.scale);
       case TypeKind::kDouble: return static_cast<double>(small()) / 4;
       case TypeKind::kBoolean: return below(2) == 0;
-      case TypeKind::kDate: return base::Date{static_cast<int32_t>(small() * 100)};
+      case TypeKind::kDate:
+        if (is_extreme()) return base::Date{below(2) == 0 ? 2'000'000'000 : -719'162};
+        return base::Date{static_cast<int32_t>(small() * 100)};
       case TypeKind::kTimestamp: return base::Timestamp{small() * 1'000'000};
       default: return word();
     }
@@ -93,6 +95,7 @@ class Generator {
       case TypeKind::kDecimal: return decimals(type, depth);
       case TypeKind::kDouble: return doubles(depth);
       case TypeKind::kVarchar: return texts(depth);
+      case TypeKind::kDate: return dates(depth);
       default: return leaf(type);
     }
   }
@@ -119,7 +122,9 @@ class Generator {
     switch (below(6)) {
       case 0: return make(ExpressionKind::kCast, kIntType, expression(kBigIntType, depth - 1));
       case 1: return make(ExpressionKind::kNegate, kIntType, expression(kIntType, depth - 1));
-      case 2: return call(Function::kLength, kIntType, expression(kTextType, depth - 1));
+      case 2:
+        return call(below(2) == 0 ? Function::kLength : Function::kCharLength, kIntType,
+                    expression(kTextType, depth - 1));
       default:
         return make(kIntegerKinds[below(5)], kIntType, expression(kIntType, depth - 1),
                     expression(kIntType, depth - 1));
@@ -130,11 +135,46 @@ class Generator {
     switch (below(5)) {
       case 0: return make(ExpressionKind::kCast, kBigIntType, expression(kIntType, depth - 1));
       case 1: return make(ExpressionKind::kNegate, kBigIntType, expression(kBigIntType, depth - 1));
-      case 2: return call(Function::kExtractYear, kBigIntType, expression(kDateType, depth - 1));
+      case 2: {
+        constexpr auto kFirst = static_cast<uint64_t>(Function::kExtractYear);
+        constexpr auto kFields = static_cast<uint64_t>(Function::kExtractIsoDayOfWeek) - kFirst + 1;
+        return call(static_cast<Function>(kFirst + below(kFields)), kBigIntType,
+                    expression(kDateType, depth - 1));
+      }
       default:
         return make(kIntegerKinds[below(5)], kBigIntType, expression(kBigIntType, depth - 1),
                     expression(kBigIntType, depth - 1));
     }
+  }
+
+  ExpressionPtr dates(int depth) {
+    constexpr auto kFirst = static_cast<uint64_t>(Function::kTruncateMillennium);
+    constexpr auto kParts = static_cast<uint64_t>(Function::kTruncateDay) - kFirst + 1;
+    const Function shift = below(2) == 0 ? Function::kAddMonths : Function::kAddDays;
+    switch (below(3)) {
+      case 0:
+        return call(static_cast<Function>(kFirst + below(kParts)), kDateType,
+                    expression(kDateType, depth - 1));
+      case 1:
+        return call(shift, kDateType, expression(kDateType, depth - 1),
+                    literal(kBigIntType, number(below(30) == 0 ? INT64_MIN : small() * 100)));
+      default:
+        return call(shift, kDateType, expression(kDateType, depth - 1),
+                    make(ExpressionKind::kCast, kBigIntType, expression(kIntType, depth - 1)));
+    }
+  }
+
+  // Rounded, with zeros in place of the digits dropped.
+  ExpressionPtr rounding(const DataType& type, int depth) {
+    static constexpr Function kFunctions[] = {Function::kRound, Function::kTruncate,
+                                              Function::kFloor, Function::kCeil};
+    const Function function = kFunctions[below(4)];
+    ExpressionPtr e = call(function, type, expression(type, depth - 1));
+    if (function == Function::kRound || function == Function::kTruncate) {
+      const auto digits = static_cast<int64_t>(below(8)) - 4;
+      e->children.push_back(literal(kBigIntType, number(digits)));
+    }
+    return e;
   }
 
   ExpressionPtr decimals(const DataType& type, int depth) {
@@ -142,9 +182,10 @@ class Generator {
       return make(ExpressionKind::kMultiply, type, expression(decimal_type(6, 2), depth - 1),
                   expression(decimal_type(18, 2), depth - 1));
     }
-    switch (below(4)) {
+    switch (below(5)) {
       case 0: return make(ExpressionKind::kCast, type, expression(kBigIntType, depth - 1));
       case 1: return make(ExpressionKind::kCast, type, expression(decimal_type(24, 4), depth - 1));
+      case 2: return rounding(type, depth);
       default:
         return make(below(2) == 0 ? ExpressionKind::kAdd : ExpressionKind::kSubtract, type,
                     expression(type, depth - 1), expression(type, depth - 1));

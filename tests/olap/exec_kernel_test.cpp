@@ -5,13 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/civil_day.h"
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/ascii_case.h"
-#include "olap/execution/civil_day.h"
 #include "olap/execution/leaf_filter.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/text_memo.h"
 #include "olap/execution/text_search.h"
+#include "olap/execution/unit_rounding.h"
 #include "olap/execution/utf8_text.h"
 #include "tests/olap/exec_naive.h"
 
@@ -197,19 +198,6 @@ TEST(TextMemo, GivesEachTextItsOwnAnswer) {
   }
 }
 
-TEST(CivilDay, AgreesWithTheCalendar) {
-  const auto check = [](int32_t days) {
-    const base::CivilDate expected = base::civil_from_date(base::Date{days});
-    const CivilDay civil(days);
-    return civil.year == expected.year && civil.month == static_cast<int32_t>(expected.month) &&
-           civil.day == static_cast<int32_t>(expected.day);
-  };
-  for (int32_t days = 0; days < 4 * 146'097; ++days) {
-    ASSERT_TRUE(check(days) && check(-days)) << days;
-    ASSERT_TRUE(check(CivilDay::kDaysMax - days) && check(days - CivilDay::kDaysMax)) << days;
-  }
-}
-
 TEST(LikePattern, RefusesATrailingEscape) {
   EXPECT_FALSE(LikePattern::compile("abc\\").ok());
   EXPECT_TRUE(LikePattern::compile("abc\\\\").ok());
@@ -323,13 +311,13 @@ TEST(Dates, MonthsClampToTheLastDay) {
     return *value_of(call(function, kBigIntType, literal(kTimestampType, base::Timestamp{micros})));
   };
   EXPECT_EQ(part(Function::kExtractYear, -1), number(1969));
-  EXPECT_EQ(part(Function::kExtractSecond, -1), number(59));
+  EXPECT_EQ(part(Function::kExtractMicroseconds, -1), number(59'999'999));
   EXPECT_EQ(part(Function::kExtractQuarter, -1), number(4));
   const auto first_day = static_cast<int32_t>(INT64_MIN / base::kMicrosPerDay - 1);
   EXPECT_EQ(part(Function::kExtractDay, INT64_MIN),
             number(base::civil_from_date(base::Date{first_day}).day));
-  // Outside of what CivilDay knows.
-  for (const int32_t days : {INT32_MIN, -CivilDay::kDaysMax - 1, INT32_MAX}) {
+  // Outside of what 32-bit words know.
+  for (const int32_t days : {INT32_MIN, -base::CivilDay::kDaysMax - 1, INT32_MAX}) {
     const base::CivilDate civil = base::civil_from_date(base::Date{days});
     const auto field = [&](Function function) {
       return *value_of(call(function, kBigIntType, literal(kDateType, base::Date{days})));
@@ -341,6 +329,47 @@ TEST(Dates, MonthsClampToTheLastDay) {
   const Value truncated = *value_of(
       call(Function::kTruncateMonth, kTimestampType, literal(kTimestampType, base::Timestamp{-1})));
   EXPECT_EQ(truncated, Value(base::Timestamp{-31LL * 86'400'000'000}));
+}
+
+// Of all powers of ten: numbers of any length, and those around a multiple and its half.
+TEST(UnitRounding, IsTheQuotientOfWholeNumbers) {
+  using base::int128_t;
+  std::mt19937_64 random(7);
+  const auto expected = [](int128_t value, int128_t unit, Function function) {
+    const int128_t down = value / unit - (value % unit < 0 ? 1 : 0);
+    const int128_t rest = value - down * unit;
+    if (rest == 0) return down;
+    switch (function) {
+      case Function::kFloor: return down;
+      case Function::kCeil: return down + 1;
+      case Function::kTruncate: return value < 0 ? down + 1 : down;
+      default: return down + (value < 0 ? rest > unit - rest : rest >= unit - rest);
+    }
+  };
+  for (uint32_t digits = 1; digits <= 38; ++digits) {
+    const int128_t unit = base::power_of_ten(digits);
+    for (const Function function :
+         {Function::kRound, Function::kFloor, Function::kCeil, Function::kTruncate}) {
+      const UnitRounding rounding(digits, function);
+      const auto check = [&](int128_t value) {
+        const int128_t end = base::power_of_ten(38);
+        if (value >= end || value <= -end) return;
+        ASSERT_EQ(rounding.apply(value), expected(value, unit, function))
+            << base::decimal_to_string(value, 0) << " by 10^" << digits;
+        const auto near = static_cast<int64_t>(value);
+        if (near == value && near != INT64_MIN) {
+          ASSERT_EQ(rounding.apply(near), expected(value, unit, function)) << near;
+        }
+      };
+      for (int i = 0; i < 300; ++i) {
+        const int128_t any = (static_cast<int128_t>(random()) << 64 | random()) >> random() % 127;
+        for (const int128_t near : {any, any / unit * unit, any / unit * unit + unit / 2}) {
+          for (int off = -1; off <= 1; ++off) check(near + off);
+        }
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
 }
 
 TEST(Rounding, FollowsItsFunction) {

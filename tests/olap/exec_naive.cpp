@@ -4,6 +4,7 @@
 #include <set>
 
 #include "olap/decimal_text.h"
+#include "tests/olap/naive_date.h"
 
 namespace diptych::olap::test {
 
@@ -171,6 +172,26 @@ Value compare(Kind kind, const Value& a, const Value& b) {
   }
 }
 
+// Of a decimal that keeps its scale.
+Value rounded(const Expression& e, int128_t units) {
+  int64_t digits = 0;
+  if (e.children.size() > 1) digits = std::get<int64_t>(e.children[1]->literal);
+  int128_t unit = 1;
+  for (int64_t i = digits; i < e.type.scale; ++i) unit *= 10;
+  const int128_t rest = (units % unit + unit) % unit;
+  const int128_t down = units - rest;
+  const bool up = e.function == Function::kCeil    ? rest != 0
+                  : e.function == Function::kFloor ? false
+                  : e.function == Function::kTruncate
+                      ? units < 0 && rest != 0
+                      : rest * 2 > unit || (rest * 2 == unit && units > 0);
+  const int128_t result = up ? down + unit : down;
+  if (result >= power(e.type.precision) || result <= -power(e.type.precision)) {
+    throw NaiveError("decimal");
+  }
+  return number_of(e.type, result);
+}
+
 Value function_of(const Expression& e, const std::vector<Value>& values) {
   if (e.function == Function::kSingleRow) {
     if (!is_null(values[1]) && std::get<int64_t>(values[1]) > 1) throw NaiveError("single row");
@@ -211,17 +232,26 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       for (int64_t i = std::max(start, int64_t{1}); i <= end; ++i) result += string.at(i - 1);
       return result;
     }
-    case Function::kExtractYear:
-      if (const auto* date = std::get_if<base::Date>(&values[0])) {
-        return int64_t{base::civil_from_date(*date).year};
-      }
-      break;
+    case Function::kCharLength:
+      return static_cast<int64_t>(characters(std::get<std::string>(values[0])).size());
+    case Function::kRound:
+    case Function::kFloor:
+    case Function::kCeil:
+    case Function::kTruncate: return rounded(e, units_of(values[0]));
+    case Function::kAddMonths:
+    case Function::kAddDays:
+      return naive_date_shift(e.function, std::get<base::Date>(values[0]),
+                              std::get<int64_t>(values[1]));
     case Function::kAbs: {
       if (const auto* number = std::get_if<double>(&values[0])) return std::fabs(*number);
       const int128_t units = units_of(values[0]);
       return number_of(e.type, units < 0 ? -units : units);
     }
-    default: break;
+    default:
+      if (const auto* date = std::get_if<base::Date>(&values[0])) {
+        return naive_date_function(e.function, *date);
+      }
+      break;
   }
   throw std::logic_error("no naive version of the function");
 }

@@ -6,9 +6,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include "base/civil_day.h"
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/ascii_case.h"
-#include "olap/execution/civil_day.h"
 #include "olap/execution/column_store.h"
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/dense_keys.h"
@@ -136,7 +136,7 @@ void BM_CivilDay(benchmark::State& state) {
   std::vector<int64_t> months(kVectorRows);
   std::iota(days.begin(), days.end(), 8035);
   for (auto _ : state) {
-    for (uint32_t i = 0; i < kVectorRows; ++i) months[i] = CivilDay(days[i]).month;
+    for (uint32_t i = 0; i < kVectorRows; ++i) months[i] = base::CivilDay(days[i]).month;
     benchmark::DoNotOptimize(months.data());
     benchmark::ClobberMemory();
   }

@@ -1,0 +1,72 @@
+// UnitRounding: units of a decimal divided by a power of ten that is known when a query is
+// compiled, and rounded as a function of SQL rounds. What fits 63 bits is divided by a
+// multiplication (T. Granlund and P. L. Montgomery, "Division by Invariant Integers using
+// Multiplication", 1994).
+//
+// Threads    values; any thread.
+
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "base/int128.h"
+#include "olap/function.h"
+
+namespace diptych::olap {
+
+class UnitRounding {
+ public:
+  // By 10^digits, at least 1 and at most 38 of them; kRound (half away from zero), kFloor, kCeil or
+  // kTruncate.
+  UnitRounding(uint32_t digits, Function function) : unit_(base::power_of_ten(digits)) {
+    const base::int128_t half = unit_ - unit_ / 2;
+    const bool rounds = function == Function::kRound;
+    // The least rest with which the quotient's size grows.
+    from_above_ = rounds ? half : function == Function::kCeil ? base::int128_t{1} : unit_;
+    from_below_ = rounds ? half : function == Function::kFloor ? base::int128_t{1} : unit_;
+    near_from_above_ = clamped(from_above_);
+    near_from_below_ = clamped(from_below_);
+    if (digits > kNarrowDigitsMax) return;
+    const auto unit = static_cast<uint64_t>(unit_);
+    shift_ = static_cast<uint32_t>(std::bit_width(unit - 1)) - 1;
+    multiplier_ = static_cast<uint64_t>((base::uint128_t{1} << (64 + shift_)) / unit + 1);
+  }
+
+  // No trap, whatever the value; right for more than the least of the type.
+  int64_t apply(int64_t value) const {
+    const bool below = value < 0;
+    const auto size = below ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    const auto product = static_cast<base::uint128_t>(size) * multiplier_;
+    uint64_t quotient = static_cast<uint64_t>(product >> 64) >> shift_;
+    const uint64_t rest = size - quotient * static_cast<uint64_t>(unit_);
+    quotient += rest >= (below ? near_from_below_ : near_from_above_) ? 1 : 0;
+    return static_cast<int64_t>(below ? -quotient : quotient);
+  }
+  base::int128_t apply(base::int128_t value) const {
+    const auto near = static_cast<int64_t>(value);
+    if (near == value && near != INT64_MIN) [[likely]]
+      return apply(near);
+    const base::int128_t rest = value % unit_;
+    const base::int128_t quotient = value / unit_;
+    if (value < 0) return quotient - (-rest >= from_below_ ? 1 : 0);
+    return quotient + (rest >= from_above_ ? 1 : 0);
+  }
+
+ private:
+  static constexpr uint32_t kNarrowDigitsMax = 18;
+
+  static uint64_t clamped(base::int128_t size) {
+    return size > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(size);
+  }
+
+  base::int128_t unit_;
+  base::int128_t from_above_;
+  base::int128_t from_below_;
+  uint64_t near_from_above_;
+  uint64_t near_from_below_;
+  uint64_t multiplier_ = 0;  // so that a quotient by more than 64 bits is 0
+  uint32_t shift_ = 0;
+};
+
+}  // namespace diptych::olap

@@ -229,7 +229,7 @@ bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& c
   // A quarter is room that is free.
   const size_t bytes_max = text_bytes_max(row_slots_) / 4 * 5;
   if (cell.text.size() > bytes_max) return false;  // without making room for it first
-  // The only error is one of size (encode.h).
+  // It is too large, or its bounds are not its values': who melts the block asks for neither.
   base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
   if (!chunk.ok() || chunk->size() > bytes_max) return false;
   // Of patched text the bytes say less than of what else texts are thawed to.

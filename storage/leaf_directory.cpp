@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "storage/encoding/chunk_bounds.h"
 #include "storage/leaf_format.h"
 #include "storage/storage_options.h"
 
@@ -158,6 +159,9 @@ base::Result<SavedColumn> Reader::read_column(size_t column, uint32_t rows) {
       !is_row_ids && schema_.columns[column].nullability == base::Nullability::kNullable;
   if (header.null_rows != 0 && !is_nullable) {
     return corrupt(fmt::format("column {} has nulls", column + 1));
+  }
+  if (const char* const what = encoding::bounds_problem(header)) {
+    return corrupt(fmt::format("the chunk of column {} is damaged: {}", column + 1, what));
   }
   return SavedColumn{{{entry.page, entry.bytes, entry.checksum}, header}, entry.thawed != 0};
 }

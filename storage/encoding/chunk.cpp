@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "storage/encoding/chunk_bounds.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -76,6 +77,7 @@ base::Result<Chunk> Chunk::open(std::span<const std::byte> bytes) {
   if (const char* const what = codec_of(header.encoding, header.kind)->problem(header)) {
     return corrupt(what);
   }
+  if (const char* const what = bounds_problem(header)) return corrupt(what);
   return Chunk(&header);
 }
 

@@ -59,7 +59,10 @@ class ConstantTexts final : public TextCodec {
     return true;
   }
   const char* problem(const ChunkHeader& chunk) const override {
-    return chunk.holds(chunk.text_offset, chunk.entries) ? nullptr : "its text ends outside it";
+    if (!chunk.holds(chunk.text_offset, chunk.entries)) return "its text ends outside it";
+    const int64_t key = text_key(text_at(chunk, 0, nullptr));
+    const bool is_bound = chunk.min > chunk.max || (chunk.min == key && chunk.max == key);
+    return is_bound ? nullptr : "its bounds are not its text's";
   }
 
   std::string_view text_at(const ChunkHeader& chunk, uint32_t /*row*/,

@@ -107,15 +107,18 @@ std::vector<Form> forms_of(const ColumnProfile& profile) {
 
 // Writes the chunk's numbers, as they are decoded, and then the cell to where `write` puts them; a
 // null row's may stay zeroes. Run by run, so that nothing of a column's size lies between the
-// chunks.
+// chunks. False: there was no place for one.
 template <class Write>
-void write_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, uint64_t* null_map,
+bool write_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, uint64_t* null_map,
                    const Write& write) {
+  bool all_written = true;
   RunBuffer buffer;
   for (uint32_t first = 0; first < chunk.rows(); first += kVectorRows) {
     const ColumnRun run = chunk.decode(first, std::min(kVectorRows, chunk.rows() - first), &buffer);
     with_keys(run, [&](const auto* values, const auto& to_key) {
-      for (uint32_t i = 0; i < run.rows; ++i) write(first + i, to_key(values[i]));
+      for (uint32_t i = 0; i < run.rows; ++i) {
+        if (!write(first + i, to_key(values[i])) && !run.is_null(i)) all_written = false;
+      }
     });
     if (run.nulls != nullptr) std::copy_n(run.nulls, bitmap_words(run.rows), null_map + first / 64);
   }
@@ -124,11 +127,13 @@ void write_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, uint64_t*
     null_map[row / 64] |= bit;
   } else {
     null_map[row / 64] &= ~bit;
-    write(row, cell.key);
+    all_written &= write(row, cell.key);
   }
+  return all_written;
 }
 
-ChunkBytes thaw_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, NullRoom nulls) {
+base::Result<ChunkBytes> thaw_numbers(const Chunk& chunk, uint32_t row, const Cell& cell,
+                                      NullRoom nulls) {
   const int64_t min = cell.is_null ? chunk.min() : std::min(chunk.min(), cell.key);
   const int64_t max = cell.is_null ? chunk.max() : std::max(chunk.max(), cell.key);
   const uint32_t null_rows =
@@ -146,14 +151,15 @@ ChunkBytes thaw_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, Null
   header.min = min;
   header.max = max;
   const auto write = [&](const auto& write_row) {
-    write_numbers(chunk, row, cell, null_map.data(), write_row);
+    return write_numbers(chunk, row, cell, null_map.data(), write_row);
   };
   if (frame) {
     header.base = frame->base;
     header.code_bits = static_cast<uint8_t>(frame->bits);
-    with_frame(&header, write);
-  } else {
-    with_plain(&header, write);
+  }
+  if (!(frame ? with_frame(&header, write) : with_plain(&header, write))) {
+    return base::Error(base::ErrorCode::kCorrupt,
+                       "the chunk is damaged: a value lies outside of its bounds");
   }
   if (null_rows != 0 || nulls == NullRoom::kMap) add_null_map(null_map.data(), &writer);
   return writer.finish();

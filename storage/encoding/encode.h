@@ -12,6 +12,7 @@
 //
 // Errors    kInvalidArgument: more rows than kChunkRowsMax, more text than kChunkTextBytesMax, or
 //           a forced encoding that cannot hold the column.
+//           kCorrupt: the values of a chunk that is to be thawed lie outside of its bounds.
 
 #pragma once
 

@@ -99,6 +99,11 @@ class NumberDictionary final : public NumberCodec {
     for (uint32_t i = 1; i < chunk.entries; ++i) {
       if (entry(chunk, i - 1) >= entry(chunk, i)) return "its dictionary is not in order";
     }
+    // It has no other values than the chunk had when it was written, null rows the least.
+    if (chunk.min <= chunk.max &&
+        (chunk.min != entry(chunk, 0) || chunk.max != entry(chunk, chunk.entries - 1))) {
+      return "its bounds are not its dictionary's";
+    }
     return codes_within(codes_of(chunk), chunk.rows, chunk.entries)
                ? nullptr
                : "a code is not in its dictionary";

@@ -90,6 +90,7 @@ class SpacedDictionary final : public TextsByCode<SpacedEntry> {
         return "its dictionary is not in order";
       }
     }
+    if (!bounds_cover_entries(chunk)) return "its bounds are not its dictionary's";
     const Codes codes = codes_of(chunk);
     for (uint32_t row = 0; row < chunk.rows; ++row) {
       const uint64_t code = codes[row];

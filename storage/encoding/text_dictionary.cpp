@@ -89,6 +89,7 @@ class TextDictionary final : public TextsByCode<DictionaryEntry> {
     for (uint32_t i = 1; i < chunk.entries; ++i) {
       if (entry(chunk, i - 1) >= entry(chunk, i)) return "its dictionary is not in order";
     }
+    if (!bounds_cover_entries(chunk)) return "its bounds are not its dictionary's";
     return codes_within(codes_of(chunk), chunk.rows, chunk.entries)
                ? nullptr
                : "a code is not in its dictionary";

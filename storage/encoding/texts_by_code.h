@@ -78,6 +78,15 @@ class TextsByCode : public TextCodec {
 
   static constexpr uint32_t kSharedEntriesMax = 256;
 
+  // Of a table in order. But the empty text, which null rows have, too; and the bounds may be wider
+  // than what is left of the texts.
+  static bool bounds_cover_entries(const ChunkHeader& chunk) {
+    const uint64_t first = lower_entry(chunk, std::string_view("\0", 1));
+    if (chunk.min > chunk.max || first == chunk.entries) return true;
+    return chunk.min <= text_key(Entry()(chunk, first)) &&
+           text_key(Entry()(chunk, chunk.entries - 1)) <= chunk.max;
+  }
+
   // The first code whose text is not below this one.
   static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
     return first_code(chunk.entries, [&](uint64_t code) { return Entry()(chunk, code) < text; });

@@ -185,6 +185,7 @@ void check_thaw_and_freeze(const Chunk& chunk) {
     const auto opened = Chunk::open(*thawed);
     DIPTYCH_CHECK(opened.ok(), "what thaw() made is a chunk");
     DIPTYCH_CHECK(opened->at(row, &scratch) == cell, "thaw() writes the cell");
+    check_others(chunk, *opened, row);
     check_reads(*opened);
   }
   RunBuffer buffer;

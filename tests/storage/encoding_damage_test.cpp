@@ -1,12 +1,14 @@
 // Damaged chunks: every byte of small ones is changed, and every length of them is cut. Either
 // open() says what is wrong, or all reads stay within the bytes (AddressSanitizer looks on).
 
+#include <map>
 #include <memory>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "storage/encoding/encode.h"
+#include "storage/encoding/number_patch.h"
 #include "tests/sanitizers.h"
 #include "tests/storage/encoding_columns.h"
 
@@ -245,6 +247,90 @@ TEST(EncodingDamage, PartsThatOverlapAreAnError) {
     }
   }
   EXPECT_GT(moved, 20U);
+}
+
+// Bounds that leave a value out hide its row from who asks: where the form tells, they are refused.
+TEST(EncodingDamage, BoundsThatTheFormCannotHaveAreAnError) {
+  std::map<Encoding, uint32_t> moved;
+  for (const ChunkBytes& chunk : small_chunks()) {
+    const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk.data());
+    const bool is_text = header.kind == ValueKind::kText;
+    const auto opens = [&](int64_t min, int64_t max) {
+      const Exact changed(chunk);
+      reinterpret_cast<ChunkHeader*>(changed.bytes().data())->min = min;
+      reinterpret_cast<ChunkHeader*>(changed.bytes().data())->max = max;
+      return Chunk::open(changed.bytes()).ok();
+    };
+    SCOPED_TRACE(encoding_name(header.encoding));
+    const int64_t min = header.min;
+    const int64_t max = header.max;
+    EXPECT_TRUE(opens(min, max));
+    EXPECT_FALSE(opens(max + 1, max)) << "there are values";
+    if (header.kind == ValueKind::kInt32) {
+      EXPECT_FALSE(opens(min, int64_t{INT32_MAX} + 1));
+      EXPECT_FALSE(opens(int64_t{INT32_MIN} - 1, max));
+    }
+    switch (header.encoding) {
+      case Encoding::kFrame:
+      case Encoding::kPackedFrame: {
+        const auto code_max = static_cast<int64_t>(frame_code_max(header));
+        EXPECT_TRUE(opens(header.base, header.base + code_max));
+        EXPECT_FALSE(opens(header.base - 1, max));
+        EXPECT_FALSE(opens(min, header.base + code_max + 1));
+        break;
+      }
+      case Encoding::kConstant:
+        EXPECT_FALSE(opens(min - 1, max));
+        EXPECT_FALSE(opens(min, max + 1));
+        break;
+      case Encoding::kDictionary:
+      case Encoding::kSpacedDictionary:
+        // The least text is the empty one, of null rows.
+        EXPECT_FALSE(opens(is_text ? text_key("b") : min + 1, max));
+        EXPECT_FALSE(opens(min, max - 1));
+        break;
+      case Encoding::kPlain:
+      case Encoding::kPackedText:
+      case Encoding::kSymbolText:
+      case Encoding::kZstd:
+      case Encoding::kPatchedText: continue;  // only the values tell
+    }
+    ++moved[header.encoding];
+  }
+  EXPECT_EQ(moved.size(), 5U);
+}
+
+TEST(EncodingDamage, WithoutAValueThereAreNoBounds) {
+  for (const ValueKind kind : {ValueKind::kInt32, ValueKind::kInt64, ValueKind::kText}) {
+    TestColumn column(kind);
+    for (int i = 0; i < 70; ++i) column.add_null();
+    for (const Encoding encoding : test::kAllEncodings) {
+      auto bytes = encode(column.run(), encoding);
+      if (!bytes) continue;
+      EXPECT_GT(Chunk::trusted(*bytes).min(), Chunk::trusted(*bytes).max());
+      EXPECT_TRUE(Chunk::open(*bytes)) << encoding_name(encoding);
+      const Cell cell = kind == ValueKind::kText ? Cell::of_text("abc") : Cell::number(5);
+      const auto thawed = thaw(Chunk::trusted(*bytes), 3, cell, NullRoom::kMap);
+      ASSERT_TRUE(thawed);
+      EXPECT_TRUE(Chunk::open(*thawed)) << encoding_name(encoding);
+    }
+  }
+}
+
+// The frame that they are thawed to is as wide as the bounds say.
+TEST(EncodingDamage, ValuesOutsideOfTheirBoundsAreNotThawed) {
+  for (const ValueKind kind : {ValueKind::kInt32, ValueKind::kInt64}) {
+    TestColumn column(kind);
+    for (int i = 0; i < 70; ++i) i % 9 == 4 ? column.add_null() : column.add(i * 1000);
+    ChunkBytes bytes = *encode(column.run(), Encoding::kPackedFrame);
+    const Cell cell = Cell::number(3);
+    EXPECT_TRUE(thaw(Chunk::trusted(bytes), 1, cell, NullRoom::kMap));
+    reinterpret_cast<ChunkHeader*>(bytes.data())->max = 2000;
+    ASSERT_TRUE(Chunk::open(bytes)) << "the frame has room for these bounds";
+    const auto thawed = thaw(Chunk::trusted(bytes), 1, cell, NullRoom::kMap);
+    ASSERT_FALSE(thawed.ok());
+    EXPECT_EQ(thawed.code(), base::ErrorCode::kCorrupt);
+  }
 }
 
 }  // namespace

@@ -20,6 +20,11 @@ base::Error does_not_fit(const Table& table, base::RowId row_id, base::Vid vid,
                       row_id.value, vid.value, why)};
 }
 
+bool is_live(const RowSlot& slot) {
+  // relaxed: nobody else is at the table.
+  return (slot.word.load(std::memory_order_relaxed) & kLive) != 0;
+}
+
 // Calls visit(RowId) for the record's rows, until it gives an error.
 template <class Visit>
 base::Result<void> for_each_row(const UpdateRecord& record, const Visit& visit) {
@@ -133,8 +138,7 @@ base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot
     if (!key.ok()) {
       return does_not_fit(*table_, record.row_id, record.vid, index->key_too_long().message);
     }
-    // Without a look at who has the key: who had it may give it up later in the transaction.
-    index->index->insert(key.bytes(), record.row_id, nullptr);
+    insert_key(index.get(), key, record.row_id);
   }
   return {};
 }
@@ -187,10 +191,39 @@ base::Result<void> TableReplay::apply_keys(base::RowId row_id, base::Vid vid,
     old.index->encoder.encode(row, &key);
     if (!key.ok()) return does_not_fit(*table_, row_id, vid, old.index->key_too_long().message);
     if (key.bytes() == old.key.bytes()) continue;
-    old.index->index->insert(key.bytes(), row_id, nullptr);
+    insert_key(old.index, key, row_id);
     // Dropped at the boundary, if the row does not have that key again by then.
     worker_->stale_keys_.push_back({old.index, row_id, std::string(old.key.bytes()), false});
   }
+  return {};
+}
+
+void TableReplay::insert_key(TableIndex* index, const base::Key& key, base::RowId row_id) {
+  if (!index->unique) {
+    index->index->insert(key.bytes(), row_id, nullptr);
+    return;
+  }
+  const auto note = [&](base::RowId other) {
+    const RowSlot& slot = table_->rows.slot(other);
+    if (is_live(slot) && index->encoder.matches(slot.row(), key.bytes())) {
+      shared_keys_.push_back({index, row_id, other});
+    }
+    return KeyVerdict::kFree;
+  };
+  const UniquenessCheck check(note);
+  index->index->insert(key.bytes(), row_id, &check);
+}
+
+base::Result<void> TableReplay::check_shared_keys(base::Vid vid) {
+  for (const SharedKey& shared : shared_keys_) {
+    const RowSlot& slot = table_->rows.slot(shared.row_id);
+    const bool both_live = is_live(slot) && is_live(table_->rows.slot(shared.other));
+    if (!both_live || !shared.index->share_key(shared.row_id, shared.other)) continue;
+    return does_not_fit(*table_, shared.row_id, vid,
+                        fmt::format("{} by row {}", shared.index->key_taken(slot.row()).message,
+                                    shared.other.value));
+  }
+  shared_keys_.clear();
   return {};
 }
 
@@ -236,7 +269,10 @@ base::Result<void> TableReplay::apply(std::span<const propagation::BatchRuns> ba
   for (const size_t end : batch_ends_) {
     for (; next < end; ++next) {
       if (next + kRecordsAhead < records_.size()) fetch(*records_[next + kRecordsAhead]);
+      const base::Vid vid = records_[next]->vid;
       if (auto applied = apply_record(*records_[next]); !applied) return applied;
+      if (next + 1 != end && records_[next + 1]->vid == vid) continue;
+      if (auto unique = check_shared_keys(vid); !unique) return unique;
     }
     worker_->drop_dead_entries();
     worker_->bury_dead_rows();

@@ -25,12 +25,12 @@ class PrimaryRestore {
       const storage::Table& rows = replica.table(schema.id);
       Table& table = tables_.emplace_back();
       table.schema = &schema;
-      table.layout = &rows.layout();
+      table.rows = &rows;
       table.restore = engine->restore_table(schema.id, rows.live_rows(), threads_.lanes());
       for (uint32_t p = 0; p < rows.partition_count(); ++p) {
         const storage::Partition& partition = rows.partition(base::PartitionId(p));
         for (size_t l = 0; l < partition.leaf_count(); ++l) {
-          leaves_.push_back({tables_.size() - 1, &partition.leaf(l)});
+          leaves_.push_back({tables_.size() - 1, base::PartitionId(p), &partition.leaf(l)});
         }
       }
     }
@@ -62,11 +62,12 @@ class PrimaryRestore {
 
   struct Table {
     const base::TableSchema* schema = nullptr;
-    const base::RowLayout* layout = nullptr;
+    const storage::Table* rows = nullptr;
     std::unique_ptr<oltp::TableRestore> restore;
   };
   struct Leaf {
     size_t table;
+    base::PartitionId partition;
     const storage::Leaf* leaf;
   };
 
@@ -77,8 +78,9 @@ class PrimaryRestore {
     for (const size_t ahead : {number, number + threads_.lanes()}) read_ahead(ahead);
     Table& table = tables_[leaves_[number].table];
     const storage::Leaf& leaf = *leaves_[number].leaf;
-    RowAssembler assembler(table.layout, table.restore.get(), lane);
-    if (auto restored = assembler.restore(leaf); !restored) return fail(table, restored);
+    RowAssembler assembler(*table.rows, table.restore.get(), lane);
+    auto restored = assembler.restore(leaf, leaves_[number].partition);
+    if (!restored) return fail(table, restored);
     if (options_.progress == nullptr) return;
     const std::lock_guard lock(mutex_);
     done_ += leaf.live_rows();
@@ -88,7 +90,7 @@ class PrimaryRestore {
   void read_ahead(size_t number) const {
     if (number >= leaves_.size()) return;
     const Leaf& leaf = leaves_[number];
-    const size_t columns = tables_[leaf.table].layout->columns.size();
+    const size_t columns = tables_[leaf.table].rows->layout().columns.size();
     for (size_t i = 0; i < columns; ++i) {
       if (!leaf.leaf->read_ahead(base::ColumnId(static_cast<uint16_t>(i)))) return;
     }

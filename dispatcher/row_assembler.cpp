@@ -38,10 +38,14 @@ void write_values(const base::ColumnLayout& column, const storage::ColumnView& v
 
 }  // namespace
 
-RowAssembler::RowAssembler(const base::RowLayout* layout, oltp::TableRestore* table, uint32_t lane)
-    : layout_(layout), table_(table), lane_(lane), pinned_(layout->columns.size() + 1) {}
+RowAssembler::RowAssembler(const storage::Table& rows, oltp::TableRestore* table, uint32_t lane)
+    : rows_(rows),
+      layout_(&rows.layout()),
+      table_(table),
+      lane_(lane),
+      pinned_(layout_->columns.size() + 1) {}
 
-base::Result<void> RowAssembler::restore(const storage::Leaf& leaf) {
+base::Result<void> RowAssembler::restore(const storage::Leaf& leaf, base::PartitionId partition) {
   if (leaf.live_rows() == 0) return {};
   for (size_t i = 0; i < pinned_.size(); ++i) {
     base::Result<storage::PinnedColumn> pinned =
@@ -53,14 +57,15 @@ base::Result<void> RowAssembler::restore(const storage::Leaf& leaf) {
   table_->begin_run(lane_, leaf.live_rows());
   for (uint32_t first = 0; first < leaf.row_slots(); first += storage::kVectorRows) {
     const uint32_t count = std::min(storage::kVectorRows, leaf.row_slots() - first);
-    if (auto restored = restore_vector(leaf, first, count); !restored) return restored;
+    if (auto restored = restore_vector(leaf, partition, first, count); !restored) return restored;
   }
   table_->end_run(lane_);
   for (storage::PinnedColumn& pinned : pinned_) pinned = storage::PinnedColumn();
   return {};
 }
 
-base::Result<void> RowAssembler::restore_vector(const storage::Leaf& leaf, uint32_t first,
+base::Result<void> RowAssembler::restore_vector(const storage::Leaf& leaf,
+                                                base::PartitionId partition, uint32_t first,
                                                 uint32_t count) {
   const auto* const ids = pinned_.back().view(first, count, &buffer_).as<base::RowId>();
   positions_.clear();
@@ -71,10 +76,26 @@ base::Result<void> RowAssembler::restore_vector(const storage::Leaf& leaf, uint3
     ids_.push_back(ids[i]);
   }
   if (ids_.empty()) return {};
+  if (auto checked = check_partition(partition); !checked) return checked;
   const auto rows = table_->begin(lane_, ids_);
   if (!rows) return rows.error();
   for (size_t i = 0; i < layout_->columns.size(); ++i) write_column(i, first, count, rows->data());
   return table_->end(lane_);
+}
+
+base::Result<void> RowAssembler::check_partition(base::PartitionId partition) const {
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    // Rows of one run, which mostly lie side by side, have one partition.
+    const bool is_of_run_before =
+        i != 0 && ids_[i].value / base::kRowIdRun == ids_[i - 1].value / base::kRowIdRun;
+    if (is_of_run_before) continue;
+    const base::PartitionId own = rows_.partition_of(ids_[i]);
+    if (own == partition) continue;
+    return base::Error(base::ErrorCode::kCorrupt,
+                       fmt::format("row {} lies in partition {} in place of {}", ids_[i].value,
+                                   partition.value, own.value));
+  }
+  return {};
 }
 
 void RowAssembler::write_column(size_t number, uint32_t first, uint32_t count,

@@ -16,23 +16,30 @@
 #include "base/row_layout.h"
 #include "oltp/table_restore.h"
 #include "storage/leaf.h"
+#include "storage/table.h"
 
 namespace diptych::dispatcher {
 
 class RowAssembler {
  public:
-  RowAssembler(const base::RowLayout* layout, oltp::TableRestore* table, uint32_t lane);
+  // `rows`: the leaves are of this table.
+  RowAssembler(const storage::Table& rows, oltp::TableRestore* table, uint32_t lane);
 
-  // Puts the leaf's live rows into the table. kIo, kCorrupt, and as TableRestore's.
-  base::Result<void> restore(const storage::Leaf& leaf);
+  // Puts the leaf's live rows into the table. kIo, kCorrupt, and as TableRestore's; kCorrupt, too:
+  // one of them is not the partition's, whose updates would then be another one's.
+  base::Result<void> restore(const storage::Leaf& leaf, base::PartitionId partition);
 
  private:
-  base::Result<void> restore_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  base::Result<void> restore_vector(const storage::Leaf& leaf, base::PartitionId partition,
+                                    uint32_t first, uint32_t count);
+  // Of ids_.
+  base::Result<void> check_partition(base::PartitionId partition) const;
   // Of the vector's live rows, to rows[i].
   void write_column(size_t column, uint32_t first, uint32_t count, std::byte* const* rows);
   void write_texts(const base::ColumnLayout& column, const storage::ColumnView& view,
                    std::byte* const* rows);
 
+  const storage::Table& rows_;
   const base::RowLayout* layout_;
   oltp::TableRestore* table_;
   uint32_t lane_;

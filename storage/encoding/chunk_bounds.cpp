@@ -32,7 +32,11 @@ const char* frame_problem(const ChunkHeader& chunk) {
 }  // namespace
 
 const char* bounds_problem(const ChunkHeader& chunk) {
-  if (chunk.min > chunk.max) return chunk.all_null() ? nullptr : "its values have no bounds";
+  if (chunk.min > chunk.max) {
+    if (!chunk.all_null()) return "its values have no bounds";
+    // As a profile has them: the first value to come makes both its own.
+    return chunk.min == kKeyMax && chunk.max == kKeyMin ? nullptr : "it has bounds and no value";
+  }
   if (!is_value(chunk.kind, chunk.min) || !is_value(chunk.kind, chunk.max)) {
     return "its bounds are no values of its type";
   }

@@ -1,7 +1,7 @@
 // bounds_problem: whether the bounds in a chunk's header can be those of its values (C3), as far as
-// the header alone tells: they are the right way round, values of the type, and within the frame
-// or equal to the one value of a constant. Dictionaries tell more (their problem()); of the other
-// forms only the values themselves would.
+// the header alone tells: they are the right way round, or those of no value; values of the type;
+// and within the frame or equal to the one value of a constant. Dictionaries tell more (their
+// problem()); of the other forms only the values themselves would.
 //
 // Queries skip chunks by these bounds without reading them, so a directory asks it of each header
 // that it has, and Chunk::open again.

@@ -313,6 +313,9 @@ TEST(EncodingDamage, WithoutAValueThereAreNoBounds) {
       const auto thawed = thaw(Chunk::trusted(*bytes), 3, cell, NullRoom::kMap);
       ASSERT_TRUE(thawed);
       EXPECT_TRUE(Chunk::open(*thawed)) << encoding_name(encoding);
+      // Others would be those of the first value that comes.
+      reinterpret_cast<ChunkHeader*>(bytes->data())->max = 0;
+      EXPECT_FALSE(Chunk::open(*bytes)) << encoding_name(encoding);
     }
   }
 }

@@ -223,7 +223,7 @@ TEST(Inspection, VerifyListsAChunkThatIsNotTheOneThatWasSaved) {
   Manifest manifest = *read_manifest(directory.path());
   const base::TableSchema& schema = source.replica().table(base::TableId(0)).schema();
   SavedTable saved = saved_table(directory.path(), manifest, schema);
-  saved.partitions[0][1].columns[2].chunk.header.min -= 1;
+  saved.partitions[0][1].columns[2].chunk.header.max -= 1;
   BlockFile& file = source.replica().buffers()->file();
   const Result<ChunkAddress> address = file.write(write_directory(schema, saved));
   ASSERT_TRUE(address.ok());

@@ -295,7 +295,8 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   Expressions conditions;
   for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
     for (ExpressionPtr& carried : carried_over(join.preserved.predicates, *condition)) {
-      join.optional.predicates.push_back(std::move(carried));
+      // Both columns may be of the preserved side, whose rows stay.
+      if (on_one_only(*carried, false)) join.optional.predicates.push_back(std::move(carried));
     }
     const bool below = on_one_only(*condition, false);
     (below ? join.optional.predicates : conditions).push_back(std::move(condition));

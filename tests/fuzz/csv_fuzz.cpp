@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,8 +100,40 @@ void check_file(std::string_view text, size_t piece_bytes_max) {
   check_rejections(text, *table);
 }
 
+// One of the file's lines comes so often that its faults may be more than are shown.
+std::string with_repeated_line(std::string_view file, size_t bytes_max, unsigned int seed) {
+  constexpr size_t kTimesMax = 2 * kRejectionsShown;
+  std::minstd_rand random(seed);
+  const size_t begin = file.rfind('\n', random() % (file.size() + 1)) + 1;  // npos + 1: 0
+  const size_t end = std::min(file.find('\n', begin), file.size());
+  const std::string line = '\n' + std::string(file.substr(begin, end - begin));
+  std::string repeated(file.substr(0, end));
+  size_t left = 1 + random() % kTimesMax;
+  for (; left != 0 && file.size() + line.size() <= bytes_max; --left) {
+    repeated += line;
+    bytes_max -= line.size();
+  }
+  return repeated.append(file.substr(end));
+}
+
 }  // namespace
 }  // namespace diptych::cli
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t size_max);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t size_max,
+                                          unsigned int seed) {
+  constexpr unsigned int kMutationsALine = 16;
+  constexpr size_t kBytesMax = 2048;  // of what is made longer: long files take their time
+  if (seed % kMutationsALine != 0 || size < 2 || size > kBytesMax || size_max < kBytesMax) {
+    return LLVMFuzzerMutate(data, size, size_max);
+  }
+  const std::string file(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string repeated =
+      diptych::cli::with_repeated_line(file, kBytesMax - 1, seed / kMutationsALine);
+  std::copy(repeated.begin(), repeated.end(), data + 1);
+  return 1 + repeated.size();
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return -1;

@@ -212,9 +212,16 @@ void write_csv(const fs::path& folder) {
       "int,int_null,text_null\n1,2147483648,\n2,\"x\" y,\n3,a\"b,c\n4\n5,1,\"never closed\n",
       "int,date\n1,2024-02-30\n2,20240131\n3,0001-01-01\r4,2024-01-01\n5,\xff\n",
   };
-  for (size_t i = 0; i < std::size(kFiles); ++i) {
+  std::vector<std::string> files(std::begin(kFiles), std::end(kFiles));
+  // More faults than are shown.
+  files.emplace_back("int,date,decimal\n");
+  constexpr std::string_view kFaults[] = {"x,,", "1,2024-02-30,", "1,,1.234", "1,2", "1,\"\"x,"};
+  for (size_t i = 0; i < 8 * std::size(kFaults); ++i) {
+    files.back().append(kFaults[i % std::size(kFaults)]).append(i % 7 == 0 ? "\n1,,\n" : "\n");
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
     for (const char piece : {'\0', '\1', '\7'}) {
-      const std::string bytes = piece + std::string(kFiles[i]);
+      const std::string bytes = piece + files[i];
       write_seed(folder, fmt::format("{}-{}", i, static_cast<int>(piece)),
                  std::as_bytes(std::span(bytes)));
     }
@@ -330,18 +337,18 @@ void write_logs(const std::filesystem::path& folder) {
   }
 }
 
-// Changes, one each, of what open_fuzz and replay_fuzz change: they have the same form.
+// Changes, one each, of what open_fuzz and replay_fuzz change: they have the same form. Each kind
+// in each mode, at other places: more would take the whole of a short run, at ten a second.
 void write_changes(const std::filesystem::path& folder) {
-  constexpr uint8_t kPlaces = 64;
   constexpr uint8_t kKinds = 11;
   for (const auto& [target, modes] : {std::pair{"open_fuzz", 16}, {"replay_fuzz", 4}}) {
     for (int mode = 0; mode < modes; ++mode) {
       const std::array<uint8_t, 1> none = {static_cast<uint8_t>(mode)};
       storage::write_seed(folder / target, fmt::format("{}", mode), std::as_bytes(std::span(none)));
-      for (uint8_t place = 0; place < kPlaces; ++place) {
-        const auto kind = static_cast<uint8_t>(place % kKinds);
+      for (uint8_t kind = 0; kind < kKinds; ++kind) {
+        const auto place = static_cast<uint8_t>(mode * kKinds + kind);
         const std::array<uint8_t, 9> one = {none[0], place, kind, 40, 0, 1, 2, 0, 0};
-        storage::write_seed(folder / target, fmt::format("{}-{}", mode, place),
+        storage::write_seed(folder / target, fmt::format("{}-{}", mode, kind),
                             std::as_bytes(std::span(one)));
       }
     }

@@ -172,24 +172,27 @@ Value compare(Kind kind, const Value& a, const Value& b) {
   }
 }
 
-// Of a decimal that keeps its scale.
-Value rounded(const Expression& e, int128_t units) {
-  int64_t digits = 0;
-  if (e.children.size() > 1) digits = std::get<int64_t>(e.children[1]->literal);
+// Of a decimal, in the scale of the result.
+Value rounded(const Expression& e, const std::vector<Value>& values) {
+  const DataType& from = e.children[0]->type;
+  const int64_t digits = values.size() > 1 ? std::get<int64_t>(values[1]) : 0;
+  int128_t units = units_of(values[0]);
   int128_t unit = 1;
-  for (int64_t i = digits; i < e.type.scale; ++i) unit *= 10;
-  const int128_t rest = (units % unit + unit) % unit;
-  const int128_t down = units - rest;
+  for (int64_t i = digits; i < from.scale && unit < power(38); ++i) unit *= 10;
+  int128_t rest = units % unit;
+  if (rest < 0) rest += unit;
   const bool up = e.function == Function::kCeil    ? rest != 0
                   : e.function == Function::kFloor ? false
                   : e.function == Function::kTruncate
                       ? units < 0 && rest != 0
-                      : rest * 2 > unit || (rest * 2 == unit && units > 0);
-  const int128_t result = up ? down + unit : down;
-  if (result >= power(e.type.precision) || result <= -power(e.type.precision)) {
+                      : rest > unit - rest || (rest != 0 && rest == unit - rest && units > 0);
+  units += up ? unit - rest : -rest;
+  for (int i = from.scale; i < e.type.scale; ++i) units *= 10;
+  for (int i = from.scale; i > e.type.scale; --i) units /= 10;
+  if (units >= power(e.type.precision) || units <= -power(e.type.precision)) {
     throw NaiveError("decimal");
   }
-  return number_of(e.type, result);
+  return number_of(e.type, units);
 }
 
 Value function_of(const Expression& e, const std::vector<Value>& values) {
@@ -237,9 +240,12 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
     case Function::kRound:
     case Function::kFloor:
     case Function::kCeil:
-    case Function::kTruncate: return rounded(e, units_of(values[0]));
+    case Function::kTruncate:
+      if (e.type.kind == TypeKind::kDecimal) return rounded(e, values);
+      break;
     case Function::kAddMonths:
     case Function::kAddDays:
+      if (e.type.kind != TypeKind::kDate) break;
       return naive_date_shift(e.function, std::get<base::Date>(values[0]),
                               std::get<int64_t>(values[1]));
     case Function::kAbs: {

@@ -246,3 +246,17 @@ select count(*) as n from generate_series(1, 1000000) t(g) where g % 7 = 0;
 
 -- name: weekdays
 select extract(dow from o_orderdate) as d, count(*) as n from orders group by 1 order by 1;
+
+-- name: months
+select date_trunc('month', o_orderdate) as m, count(*) as n from orders where o_orderdate + interval
+'3 months' > date '1995-01-01' group by 1 order by 1;
+
+-- name: rounded
+select sum(round(l_extendedprice * l_discount, 2)) as r, sum(floor(l_extendedprice)) as f from
+lineitem;
+
+-- name: lengths
+select sum(length(l_comment)) as all_of, max(length(l_comment)) as most from lineitem;
+
+-- name: extremes
+select min(l_shipdate) as s, max(l_receiptdate) as r, max(l_extendedprice) as p from lineitem;

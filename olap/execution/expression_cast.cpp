@@ -19,11 +19,12 @@ using base::TypeKind;
 template <class From, class To, class F>
 class CastNode : public ExpressionNode {
  public:
-  CastNode(PhysicalType type, NodePtr child, F convert, const char* message)
+  CastNode(PhysicalType type, NodePtr child, F convert, const char* message, base::SqlState state)
       : ExpressionNode(type),
         child_(std::move(child)),
         convert_(convert),
         message_(message),
+        state_(state),
         results_(type) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
@@ -43,7 +44,7 @@ class CastNode : public ExpressionNode {
     for_selected(rows, [&](uint32_t i) {
       To ignored{};
       if (!vector.is_null(i) && (convert_(vector.as<From>()[i], &ignored) & kFault) != 0) {
-        fail_value(message_);
+        fail_value(message_, state_);
       }
     });
   }
@@ -51,14 +52,15 @@ class CastNode : public ExpressionNode {
   NodePtr child_;
   F convert_;
   const char* message_;
+  base::SqlState state_;
   VectorBuffer results_;
 };
 
 template <class From, class To, class F>
 NodePtr make_node(const base::DataType& to, NodePtr child, F convert,
-                  const char* message = kIntegerOutOfRange) {
+                  const char* message = kIntegerOutOfRange, base::SqlState state = "22003") {
   return std::make_unique<CastNode<From, To, F>>(physical_type(to), std::move(child), convert,
-                                                 message);
+                                                 message, state);
 }
 
 constexpr const char* kDecimalTooLong = "a value does not fit its DECIMAL's digits";
@@ -452,7 +454,7 @@ NodePtr make_date_to_timestamp(const base::DataType& to, NodePtr child) {
       [](int32_t days, int64_t* micros) -> uint64_t {
         return fault_if(__builtin_mul_overflow(int64_t{days}, base::kMicrosPerDay, micros));
       },
-      "timestamp out of range");
+      "timestamp out of range", "22008");
 }
 
 NodePtr make_timestamp_to_date(const base::DataType& to, NodePtr child) {

@@ -90,12 +90,12 @@ template <class From, class To>
 NodePtr make_rounded(const base::DataType& to, const UnitRounding& rounding, int128_t factor,
                      int128_t end, NodePtr child) {
   using Wide = std::conditional_t<sizeof(From) <= 8, int64_t, int128_t>;
-  if (end == 0) end = int128_t{1} << (8 * sizeof(To) - 1);  // and the least number is not met
   if constexpr (sizeof(From) <= 8 && sizeof(To) == 8) {
     return make_node<From, To>(
         to, std::move(child),
-        [rounding, by = static_cast<int64_t>(factor), last = static_cast<int64_t>(end - 1)](
-            From value, To* result) -> uint64_t {
+        [rounding, by = static_cast<int64_t>(factor),
+         last = end == 0 ? INT64_MAX : static_cast<int64_t>(end - 1)](From value,
+                                                                      To* result) -> uint64_t {
           const bool overflow = __builtin_mul_overflow(rounding.apply(Wide{value}), by, result);
           return fault_if(overflow || *result > last || *result < -last);
         },
@@ -108,7 +108,8 @@ NodePtr make_rounded(const base::DataType& to, const UnitRounding& rounding, int
         const int128_t rounded = rounding.apply(Wide{value});
         const bool overflow = __builtin_mul_overflow(rounded, factor, &scaled);
         *result = static_cast<To>(scaled);
-        return fault_if(overflow || scaled >= end || scaled <= -end);
+        const bool outside = end == 0 ? *result != scaled : scaled >= end || scaled <= -end;
+        return fault_if(overflow || outside);
       },
       too_large_for(to));
 }

@@ -427,7 +427,8 @@ CivilDate civil_from_date(Date date) {
 
 Date date_from_civil(CivilDate civil) {
   const int32_t first = WideCivilDay::first_of(civil.year, static_cast<int32_t>(civil.month));
-  return {first + (static_cast<int32_t>(civil.day) - 1)};
+  // Modulo 2^32: the least day's month begins before there are days.
+  return {static_cast<int32_t>(static_cast<uint32_t>(first) + civil.day - 1)};
 }
 
 Result<Value> convert_value(const DataType& type, const Value& value) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 #include <pthread.h>
@@ -18,6 +20,82 @@ namespace diptych::base {
 namespace {
 
 thread_local const void* owner_of_this_thread = nullptr;
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec used{};
+  clock_gettime(clock, &used);
+  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+}
+
+// What named_threads_cpu_ns sums up. Who has a name enters itself, and leaves its time behind.
+class NamedThreads {
+ public:
+  class Entry {
+   public:
+    Entry() = default;
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry() {
+      if (named_) NamedThreads::all().leave(this);
+    }
+    void rename(const std::string& name) { NamedThreads::all().rename(this, name); }
+
+   private:
+    friend NamedThreads;
+    bool named_ = false;  // the others are guarded by NamedThreads
+    std::string name_;
+    clockid_t clock_{};
+    uint64_t begin_ns_ = 0;  // of the time under this name
+  };
+
+  // Never destroyed: threads may end after everything else.
+  static NamedThreads& all() {
+    static NamedThreads* const threads = new NamedThreads;
+    return *threads;
+  }
+
+  uint64_t cpu_ns(std::string_view name_prefix) const {
+    const std::lock_guard lock(mutex_);
+    uint64_t sum_ns = 0;
+    for (auto ended = ended_ns_.lower_bound(name_prefix);
+         ended != ended_ns_.end() && ended->first.starts_with(name_prefix); ++ended) {
+      sum_ns += ended->second;
+    }
+    for (const Entry* entry : live_) {
+      if (entry->name_.starts_with(name_prefix))
+        sum_ns += clock_ns(entry->clock_) - entry->begin_ns_;
+    }
+    return sum_ns;
+  }
+
+ private:
+  void rename(Entry* entry, const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (entry->named_) {
+      add_time_of(*entry);
+    } else {
+      pthread_getcpuclockid(pthread_self(), &entry->clock_);
+      live_.insert(entry);
+      entry->named_ = true;
+    }
+    entry->name_ = name;
+    entry->begin_ns_ = clock_ns(entry->clock_);
+  }
+  void leave(Entry* entry) {
+    const std::lock_guard lock(mutex_);
+    add_time_of(*entry);
+    live_.erase(entry);
+  }
+  void add_time_of(const Entry& entry) {
+    ended_ns_[entry.name_] += clock_ns(entry.clock_) - entry.begin_ns_;
+  }
+
+  mutable std::mutex mutex_;  // guards the two, and the entries
+  std::unordered_set<const Entry*> live_;
+  std::map<std::string, uint64_t, std::less<>> ended_ns_;  // by name
+};
+
+thread_local NamedThreads::Entry name_of_this_thread;
 
 }  // namespace
 
@@ -53,6 +131,7 @@ void name_this_thread(const std::string& name) {
   constexpr size_t kNameBytesMax = 15;
   // Fails only for a name that is too long, and a name matters to nobody but a debugger.
   pthread_setname_np(pthread_self(), name.substr(0, kNameBytesMax).c_str());
+  name_of_this_thread.rename(name);
 }
 
 void lower_priority_of_this_thread() {
@@ -79,9 +158,11 @@ bool ensure_begun(std::thread* thread, std::function<void()> body) {
 }
 
 uint64_t thread_cpu_ns() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t named_threads_cpu_ns(std::string_view name_prefix) {
+  return NamedThreads::all().cpu_ns(name_prefix);
 }
 
 }  // namespace diptych::base

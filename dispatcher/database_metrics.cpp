@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/metric_registry.h"
 
@@ -56,8 +57,9 @@ Metrics Database::State::metrics() const {
   metrics.queries_memory_bytes = executor.queries_memory_bytes();
   metrics.oltp_memory_bytes =
       counted.memory_bytes() + metrics.memory.pending_updates + metrics.memory.empty_updates;
-  metrics.oltp_cpu_ns = oltp_cpu.read_ns();
-  metrics.olap_cpu_ns = olap_cpu.read_ns();
+  // What a side's threads have in common, which belong to several parts, is how they are named.
+  metrics.oltp_cpu_ns = base::named_threads_cpu_ns("oltp");
+  metrics.olap_cpu_ns = base::named_threads_cpu_ns("olap");
   return metrics;
 }
 

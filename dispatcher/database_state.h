@@ -35,7 +35,6 @@
 #include "dispatcher/procedure_modules.h"
 #include "dispatcher/query_watch.h"
 #include "dispatcher/recovery.h"
-#include "dispatcher/side_cpu_time.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "olap/query.h"
 #include "oltp/engine.h"
@@ -204,8 +203,6 @@ struct Database::State {
   Spent recoveries;
   Spent primary_rebuilds;
   Spent backups;
-  mutable SideCpuTime oltp_cpu{kOltpThreadPrefix};
-  mutable SideCpuTime olap_cpu{kOlapThreadPrefix};
 
   uint64_t database_id = 0;  // the manifest's; writer: open
 

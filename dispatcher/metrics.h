@@ -134,7 +134,7 @@ struct Metrics {
   size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;
   storage::BufferFigures olap_chunks;  // of a database at a path: columns in memory and on disk
-  uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads (dispatcher/side_cpu_time.h)
+  uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads, of all databases of the process
   uint64_t olap_cpu_ns = 0;
 
   // Commits that the replica does not show yet.

@@ -1,6 +1,8 @@
 #include "base/thread.h"
 
 #include <atomic>
+#include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -52,6 +54,63 @@ TEST(Thread, CpuTimeGrowsWithWork) {
   volatile uint64_t sum = 0;
   for (int i = 0; i < 1'000'000; ++i) sum = sum + 1;
   EXPECT_GT(thread_cpu_ns(), before_ns);
+}
+
+void work_for_ns(uint64_t ns) {
+  const uint64_t end_ns = thread_cpu_ns() + ns;
+  while (thread_cpu_ns() < end_ns) continue;
+}
+
+TEST(NamedThreads, CpuTimeKeepsThatOfThoseThatEnded) {
+  constexpr uint64_t kWorkNs = 2'000'000;
+  EXPECT_EQ(named_threads_cpu_ns("witness"), 0u);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    std::thread([&] {
+      work_for_ns(kWorkNs);  // nameless
+      name_this_thread("witness-" + std::to_string(i));
+      work_for_ns(kWorkNs);
+      EXPECT_GE(named_threads_cpu_ns("witness"), i * kWorkNs);
+    }).join();
+    EXPECT_GE(named_threads_cpu_ns("witness-"), i * kWorkNs);
+  }
+  const uint64_t ended_ns = named_threads_cpu_ns("witness");
+  EXPECT_LT(named_threads_cpu_ns("witness-1"), ended_ns);
+  EXPECT_EQ(named_threads_cpu_ns("witness"), ended_ns);
+  EXPECT_EQ(named_threads_cpu_ns("witness-4"), 0u);
+}
+
+TEST(NamedThreads, ARenamedOnesTimeBelongsToTheNameThatItHad) {
+  constexpr uint64_t kWorkNs = 2'000'000;
+  std::thread([] {
+    name_this_thread("first-name");
+    work_for_ns(kWorkNs);
+    name_this_thread("second-name");
+    const uint64_t first_ns = named_threads_cpu_ns("first-name");
+    EXPECT_GE(first_ns, kWorkNs);
+    work_for_ns(kWorkNs);
+    EXPECT_EQ(named_threads_cpu_ns("first-name"), first_ns);
+    EXPECT_GE(named_threads_cpu_ns("second-name"), kWorkNs);
+  }).join();
+}
+
+TEST(NamedThreads, CpuTimeNeverFallsWhileTheyComeAndGo) {
+  std::atomic<bool> over{false};
+  std::jthread coming([&] {
+    for (int i = 0; i < 200; ++i) {
+      std::thread([] {
+        name_this_thread("guest");
+        work_for_ns(50'000);
+      }).join();
+    }
+    over = true;
+  });
+  uint64_t last_ns = 0;
+  while (!over) {
+    const uint64_t now_ns = named_threads_cpu_ns("guest");
+    ASSERT_GE(now_ns, last_ns);
+    last_ns = now_ns;
+  }
+  EXPECT_GE(named_threads_cpu_ns("guest"), 200u * 50'000u);
 }
 
 TEST(Thread, PriorityIsRaisedForTheThreadAlone) {

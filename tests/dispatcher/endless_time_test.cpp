@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dispatcher/side_cpu_time.h"
+#include "base/thread.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -17,9 +17,9 @@ class EndlessTime : public DirectoryFixture {
  protected:
   // CPU time of such threads, in so many milliseconds of real time.
   static uint64_t cpu_ms(const char* threads, int pause_ms) {
-    const uint64_t before_ns = side_cpu_ns(threads);
+    const uint64_t before_ns = base::named_threads_cpu_ns(threads);
     std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
-    return (side_cpu_ns(threads) - before_ns) / 1'000'000;
+    return (base::named_threads_cpu_ns(threads) - before_ns) / 1'000'000;
   }
 };
 

@@ -12,9 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/thread.h"
 #include "dispatcher/metric_registry.h"
-#include "dispatcher/side_cpu_time.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -130,21 +128,6 @@ TEST(Metrics, PartsOfMemoryAreThereAndSumUpToTheSides) {
             metrics.memory.replica.memory_bytes() + metrics.memory.replica_indexes);
   EXPECT_EQ(metric(bank->database.get(), "diptych_memory_bytes", "rows"),
             static_cast<double>(metrics.memory.rows));
-}
-
-TEST(Metrics, CpuTimeNeverFallsThoughThreadsEnd) {
-  SideCpuTime time("witness");
-  uint64_t last_ns = 0;
-  for (int i = 0; i < 3; ++i) {
-    std::thread([&] {
-      base::name_this_thread("witness-" + std::to_string(i));
-      while (base::thread_cpu_ns() < 10'000'000) continue;
-      const uint64_t read_ns = time.read_ns();
-      EXPECT_GE(read_ns, last_ns + 5'000'000);
-      last_ns = read_ns;
-    }).join();
-    EXPECT_GE(time.read_ns(), last_ns);
-  }
 }
 
 TEST(Metrics, TheBacklogIsWhatTheReplicaDoesNotShow) {

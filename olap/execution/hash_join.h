@@ -67,6 +67,14 @@ struct BuildPart {
   MemoryCharge charge;
 };
 
+// The values of a key of one integer column.
+struct KeyValues {
+  int64_t min;
+  std::vector<uint64_t> bits;  // bit i: min + i is one
+
+  bool has_all(const KeyValues& others) const;
+};
+
 class JoinTable {
  public:
   JoinTable(const Operator& join, const QueryLimits& limits);
@@ -98,6 +106,8 @@ class JoinTable {
   const KeyBounds* bounds() const { return bounds_.has_value() ? &*bounds_ : nullptr; }
   // Of each key column, where all are integers and there are rows; else none.
   const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
+  // Of a key of one column, where is_direct(); else nothing.
+  std::optional<KeyValues> key_values() const;
   // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;

@@ -1,6 +1,7 @@
 // The build side of hash_join.h.
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "base/check.h"
@@ -183,6 +184,23 @@ QueryHeap JoinTable::take_texts() {
   texts.absorb(unmatchable_->take_texts());
   charge_.set(memory_bytes());
   return texts;
+}
+
+bool KeyValues::has_all(const KeyValues& others) const {
+  // Modulo 2^64: what lies below min is far beyond the bits.
+  const uint64_t ahead = static_cast<uint64_t>(others.min) - static_cast<uint64_t>(min);
+  for (size_t w = 0; w < others.bits.size(); ++w) {
+    for (uint64_t left = others.bits[w]; left != 0; left &= left - 1) {
+      const uint64_t bit = ahead + w * 64 + static_cast<uint64_t>(std::countr_zero(left));
+      if (bit / 64 >= bits.size() || ((bits[bit / 64] >> (bit % 64)) & 1) == 0) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<KeyValues> JoinTable::key_values() const {
+  if (!is_direct() || key_bounds_.size() != 1) return std::nullopt;
+  return KeyValues{key_bounds_[0].min, places_.taken(dense_->size())};
 }
 
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,

@@ -56,6 +56,15 @@ uint32_t KeyPlaces::build_ranked(uint32_t size, GrowingArray<uint32_t>* rows,
   return taken;
 }
 
+std::vector<uint64_t> KeyPlaces::taken(uint32_t size) const {
+  std::vector<uint64_t> bits(size / 64 + size_t{1});
+  for (uint32_t place = 0; is_array() && place < size; ++place) {
+    bits[place / 64] |= uint64_t{numbers_[place] != kNoKey} << (place % 64);
+  }
+  for (size_t i = 0; i < taken_.size(); ++i) bits[i / 2] |= uint64_t{taken_[i]} << (i % 2 * 32);
+  return bits;
+}
+
 // Of an array, the places of rows become their numbers.
 void KeyPlaces::select(uint32_t* places, const Selection& rows, Selection* with_key) const {
   uint64_t found[kVectorWords] = {};

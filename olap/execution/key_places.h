@@ -13,6 +13,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "olap/execution/growing_array.h"
 #include "olap/execution/key_table.h"
@@ -45,6 +46,9 @@ class KeyPlaces {
   void select(uint32_t* places, const Selection& rows, Selection* with_key) const;
   // The same with the numbers of these keys: numbers[k] is the k-th row's.
   void match(uint32_t* places, const Selection& rows, Selection* with_key, uint32_t* numbers) const;
+
+  // Bit p: place p has a key. `size` as at build().
+  std::vector<uint64_t> taken(uint32_t size) const;
 
   size_t memory_bytes() const { return numbers_.bytes() + taken_.bytes() + before_.bytes(); }
 

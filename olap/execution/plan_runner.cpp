@@ -55,6 +55,7 @@ Task PlanRunner::run(const Plan& plan, const GivenRows* given, QueryResult* resu
   needed_ = std::make_unique<NeededColumns>(root, types.size());
   repeated_ = std::make_unique<RepeatedGroups>(root);
   repeated_groups_.resize(repeated_->count());
+  repeated_scans_ = std::make_unique<RepeatedScans>(root);
   reads_ = std::make_unique<WorkingReads>(root);
   const Operator* last = &root;
   while (last->kind == OperatorKind::kProject || last->kind == OperatorKind::kFilter) {
@@ -191,11 +192,15 @@ Task PlanRunner::run_append(const Operator& op, const StageFactory& sink) {
 }
 
 Task PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
+  const std::vector<JoinFilter>& filters = join_filters_[&op];
+  const RepeatedScans::Roles roles =
+      repeated_scans_->begin(op, filters, context_.replica->table(op.table), context_.memory);
   PlanScan scan{.context = context_,
                 .op = op,
                 .needed = needed_->of(op),
                 .sink = sink,
-                .filters = join_filters_[&op]};
+                .filters = filters,
+                .roles = roles};
   if (context_.scans != nullptr) {
     co_await context_.scans->scan(&scan);
   } else {
@@ -207,6 +212,7 @@ Task PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
     figures.ran = true;
     figures.blocks += scan.leaves.with_rows;
     figures.blocks_skipped += scan.leaves.skipped;
+    if (roles.within != nullptr) figures.shared = "only rows that an earlier scan found";
     if (scan.scans > 1) figures.shared = fmt::format("one pass for {} scans", scan.scans);
   }
   if (scan.failure) std::rethrow_exception(scan.failure);

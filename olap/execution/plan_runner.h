@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "olap/execution/found_rows.h"
 #include "olap/execution/hash_join.h"
 #include "olap/execution/join_filter.h"
 #include "olap/execution/late_columns.h"
@@ -101,6 +102,7 @@ class PlanRunner {
   std::unique_ptr<NeededColumns> needed_;                       // of the plan being run
   std::unique_ptr<RepeatedGroups> repeated_;                    // likewise
   std::vector<std::unique_ptr<MergedGroups>> repeated_groups_;  // by number; null until computed
+  std::unique_ptr<RepeatedScans> repeated_scans_;               // of the plan being run
   std::unique_ptr<WorkingReads> reads_;                         // likewise
   std::unordered_map<uint32_t, const RecursionRows*> working_;  // by recursion, of those that run
   std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> kept_tables_;  // between rounds

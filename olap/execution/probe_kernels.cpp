@@ -194,7 +194,29 @@ HWY_ATTR uint32_t add_positions(uint64_t word, uint32_t first, uint16_t* out) {
 }
 #endif
 
+// One or two bits of each word without a branch, and others, which are rare, with one. What is
+// stored for a word without bits is stored over; or behind the last, which is not at the end.
+HWY_ATTR uint32_t few_positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+  uint32_t count = 0;
+  for (uint32_t w = 0; w < words; ++w) {
+    uint64_t word = bits[w];
+    for (int i = 0; i < 2; ++i) {
+      out[count] = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(word)));
+      count += static_cast<uint32_t>(word != 0);
+      word &= word - 1;
+    }
+    for (; word != 0; word &= word - 1) {
+      out[count++] = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(word)));
+    }
+  }
+  return count;
+}
+
 HWY_ATTR uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+  uint32_t total = 0;
+  for (uint32_t w = 0; w < words; ++w) total += static_cast<uint32_t>(std::popcount(bits[w]));
+  // Of fewer most words are empty, which is foreseen.
+  if (total > words / 4 && total <= words * 2) return few_positions(bits, words, out);
   uint32_t count = 0;
   for (uint32_t w = 0; w < words; ++w) count += add_positions(bits[w], w * 64, out + count);
   return count;

@@ -47,15 +47,22 @@ std::string predicates_key(const Operator& scan) {
 
 ScanSource::ScanSource(const RunContext& context, const Operator& scan,
                        const std::vector<bool>& needed, const std::vector<JoinFilter>& filters,
-                       LeafReader* reader, StagePtr next)
+                       const RepeatedScans::Roles& roles, LeafReader* reader, StagePtr next)
     : needed_(needed),
+      roles_(roles),
       reader_(*reader),
       next_(scan.output, needed, std::move(next)),
       predicates_(scan.predicates, context.limits()),
       conditions_(column_conditions(scan.predicates)),
-      predicate_conditions_(conditions_.size()),
       answered_(scan.predicates.size()),
       columns_(reader, scan.columns, scan.output) {
+  if (roles.within != nullptr) {
+    std::erase_if(conditions_, [&](const ColumnCondition& condition) {
+      return std::ranges::all_of(condition.conjuncts,
+                                 [&](uint32_t conjunct) { return roles.known[conjunct]; });
+    });
+  }
+  predicate_conditions_ = conditions_.size();
   for (const JoinFilter& filter : filters) {
     if (filter.table->is_direct()) joins_.emplace_back(filter, context.limits());
     for (const ColumnRange& range : filter.implied) {
@@ -68,9 +75,15 @@ ScanSource::ScanSource(const RunContext& context, const Operator& scan,
   }
 }
 
-void ScanSource::start_morsel() {
+void ScanSource::start_morsel(const storage::Leaf& leaf) {
   for (Answer& answer : answers_) answer = Answer();
-  std::fill(answered_.begin(), answered_.end(), false);
+  if (roles_.within != nullptr) {
+    within_ = roles_.within->bits(leaf);
+    answered_ = roles_.known;
+  } else {
+    std::fill(answered_.begin(), answered_.end(), false);
+  }
+  if (roles_.found != nullptr) found_ = roles_.found->bits(leaf);
 }
 
 const ScanSource::Answer& ScanSource::answer(size_t condition) {
@@ -100,16 +113,16 @@ bool ScanSource::narrow_on_codes(size_t first, size_t end, uint64_t* rows) {
 void ScanSource::select_on_codes(const storage::Leaf& leaf) {
   const uint32_t first = reader_.first();
   const uint32_t count = reader_.rows();
-  const uint64_t* const live = leaf.live_bits() + first / 64;
+  const uint64_t* const looked_at = (within_ != nullptr ? within_ : leaf.live_bits()) + first / 64;
   uint64_t wanted[kVectorWords];
-  std::copy_n(live, words_of(count), wanted);
-  if (!narrow_on_codes(0, predicate_conditions_, wanted)) {
+  std::copy_n(looked_at, words_of(count), wanted);
+  if (!narrow_on_codes(0, predicate_conditions_, wanted) && within_ == nullptr) {
     return select_live(leaf, first, count, &selection_);
   }
   select_bits(wanted, count, &selection_);
   if (filtered_rows_ == nullptr) return;
   for (uint32_t w = 0; w < words_of(count); ++w) {
-    *filtered_rows_ += static_cast<uint64_t>(std::popcount(live[w]));
+    *filtered_rows_ += static_cast<uint64_t>(std::popcount(looked_at[w]));
   }
   *filtered_rows_ -= selection_.count;
 }
@@ -148,6 +161,10 @@ const Selection* ScanSource::ask_joins(const Selection* rows) {
   return rows;
 }
 
+void ScanSource::keep_found(const Selection& rows) {
+  std::copy_n(rows.bits, words_of(rows.slots), found_ + reader_.first() / 64);
+}
+
 bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selected) {
   columns_.start();
   if (*selected == nullptr) {
@@ -158,6 +175,7 @@ bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selecte
   has_output_ = true;
   const Selection& rows = *ask_joins(*selected);
   if (rows.count == 0) return true;
+  if (found_ != nullptr) keep_found(rows);
   for (uint32_t column = 0; column < columns_.count(); ++column) {
     if (needed_[column]) columns_.load(column, rows);
   }

@@ -4,7 +4,8 @@
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left: first those that the codes of a column answer (column_predicate.h), resolved once a morsel;
 // then, by expressions, the others, and what the form of a chunk cannot answer undecoded; then
-// joins above that drop rows (join_filter.h). A column is loaded when the first of them needs
+// joins above that drop rows (join_filter.h). Where an earlier scan of the plan has found rows for
+// this one, no others are looked at (found_rows.h). A column is loaded when the first of them needs
 // it, or, once all have run and left a row, for the output: late materialisation (leaf_columns.h).
 //
 // Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
@@ -23,6 +24,7 @@
 #include "olap/execution/column_predicate.h"
 #include "olap/execution/compact_stage.h"
 #include "olap/execution/expression.h"
+#include "olap/execution/found_rows.h"
 #include "olap/execution/join_filter.h"
 #include "olap/execution/leaf_columns.h"
 #include "olap/execution/leaf_filter.h"
@@ -58,7 +60,8 @@ class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
   ScanSource(const RunContext& context, const Operator& scan, const std::vector<bool>& needed,
-             const std::vector<JoinFilter>& filters, LeafReader* reader, StagePtr next);
+             const std::vector<JoinFilter>& filters, const RepeatedScans::Roles& roles,
+             LeafReader* reader, StagePtr next);
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.
   void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
@@ -68,7 +71,7 @@ class ScanSource {
   void count_joinless(uint64_t* rows) { joinless_rows_ = rows; }
 
   // The reader goes on to another morsel.
-  void start_morsel();
+  void start_morsel(const storage::Leaf& leaf);
   // The reader's vector. False: no more rows are wanted. *selected: its rows that the predicates
   // let through; nullptr: nobody knows them yet, and it sets them. Benchmark: BM_ScanSum.
   bool run_vector(const storage::Leaf& leaf, const Selection** selected);
@@ -87,6 +90,7 @@ class ScanSource {
   // Leaves in selection_ the rows that pass all predicates; those that pass what codes tell.
   void select(const storage::Leaf& leaf);
   void select_on_codes(const storage::Leaf& leaf);
+  void keep_found(const Selection& rows);
   const Answer& answer(size_t condition);
   // Leaves in *rows, bits of a vector, those that pass conditions [first, end). True: a condition
   // was answered that some row may not pass.
@@ -96,6 +100,9 @@ class ScanSource {
   const Selection* keep_implied(const Selection* rows);
 
   const std::vector<bool>& needed_;
+  const RepeatedScans::Roles& roles_;
+  const uint64_t* within_ = nullptr;  // of the morsel's leaf, if only some rows are looked at
+  uint64_t* found_ = nullptr;         // likewise, if rows are found for another scan
   LeafReader& reader_;
   CompactStage next_;
   Predicates predicates_;

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/read_ahead.h"
@@ -23,8 +25,10 @@ struct Pass {
     std::map<std::string, size_t> by_key;
     for (const PlanScan* const scan : all) {
       ahead.add(scan->op, scan->needed);
-      predicates.push_back(
-          by_key.try_emplace(predicates_key(scan->op), by_key.size()).first->second);
+      // One that looks at some rows only selects for nobody else.
+      const std::string key = scan->roles.within != nullptr ? fmt::format("{}", predicates.size())
+                                                            : predicates_key(scan->op);
+      predicates.push_back(by_key.try_emplace(key, by_key.size()).first->second);
     }
   }
 
@@ -59,6 +63,7 @@ class PassWorker {
   template <class F>
   void for_scans(uint64_t scans, const F& f);
   ScanSource& source(size_t scan);
+  void end(size_t scan);
 
   Pass& pass_;
   const uint32_t worker_;
@@ -76,21 +81,26 @@ void PassWorker::for_scans(uint64_t scans, const F& f) {
     const Operator* const before =
         meter == nullptr ? nullptr : meter->switch_to(worker_, &pass_.scans[scan]->op);
     try {
-      if (!f(scan)) ended_ |= uint64_t{1} << scan;
+      if (!f(scan)) end(scan);
     } catch (...) {
-      ended_ |= uint64_t{1} << scan;
+      end(scan);
       pass_.fail(scan, std::current_exception());
     }
     if (meter != nullptr) meter->switch_to(worker_, before);
   }
 }
 
+void PassWorker::end(size_t scan) {
+  ended_ |= uint64_t{1} << scan;
+  if (FoundRows* const found = pass_.scans[scan]->roles.found) found->cut_short();
+}
+
 ScanSource& PassWorker::source(size_t scan) {
   std::unique_ptr<ScanSource>& source = sources_[scan];
   if (source == nullptr) {
     const PlanScan& of = *pass_.scans[scan];
-    source = std::make_unique<ScanSource>(of.context, of.op, of.needed, of.filters, &reader_,
-                                          of.sink(worker_));
+    source = std::make_unique<ScanSource>(of.context, of.op, of.needed, of.filters, of.roles,
+                                          &reader_, of.sink(worker_));
     if (of.context.meter != nullptr) {
       PlanMeter::Cell& cell = of.context.meter->cell(worker_, of.op);
       source->count_decoded(&cell.decoded_bytes);
@@ -119,7 +129,7 @@ void PassWorker::run() {
 void PassWorker::run_morsel(const ScanMorsel& morsel) {
   for_scans(morsel.scans, [&](size_t scan) {
     pass_.scans[scan]->context.stop->check();
-    source(scan).start_morsel();
+    source(scan).start_morsel(*morsel.leaf);
     return true;
   });
   const storage::Leaf& leaf = *morsel.leaf;

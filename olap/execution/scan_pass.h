@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "olap/execution/found_rows.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/scan.h"
 
@@ -29,6 +30,7 @@ struct PlanScan {
   const std::vector<bool>& needed;
   const StageFactory& sink;
   const std::vector<JoinFilter>& filters;
+  const RepeatedScans::Roles& roles;
   // What the pass leaves.
   ScanLeaves leaves = {};
   size_t scans = 0;                 // in the pass, with this one

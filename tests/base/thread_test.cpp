@@ -62,7 +62,7 @@ void work_for_ns(uint64_t ns) {
 }
 
 TEST(NamedThreads, CpuTimeKeepsThatOfThoseThatEnded) {
-  constexpr uint64_t kWorkNs = 2'000'000;
+  static constexpr uint64_t kWorkNs = 2'000'000;
   EXPECT_EQ(named_threads_cpu_ns("witness"), 0u);
   for (uint64_t i = 1; i <= 3; ++i) {
     std::thread([&] {
@@ -80,7 +80,7 @@ TEST(NamedThreads, CpuTimeKeepsThatOfThoseThatEnded) {
 }
 
 TEST(NamedThreads, ARenamedOnesTimeBelongsToTheNameThatItHad) {
-  constexpr uint64_t kWorkNs = 2'000'000;
+  static constexpr uint64_t kWorkNs = 2'000'000;
   std::thread([] {
     name_this_thread("first-name");
     work_for_ns(kWorkNs);

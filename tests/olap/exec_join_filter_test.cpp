@@ -21,17 +21,19 @@ const std::vector<DataType> kFilterTypes = {kIntType, kIntType};
 
 class JoinFilterTest : public ::testing::TestWithParam<uint32_t> {
  protected:
-  // Table 0: (i, i % 1000).
+  // Tables 0 and 1: (i, i % 1000). Of one table, a second scan would look at the first one's rows.
   JoinFilterTest() {
-    const base::TableId table = replica_.add_table(kFilterTypes);
-    for (int64_t i = 0; i < kFilterRows; ++i) {
-      replica_.insert(table, {number(i), number(i % 1000)});
+    for (int tables = 0; tables < 2; ++tables) {
+      const base::TableId table = replica_.add_table(kFilterTypes);
+      for (int64_t i = 0; i < kFilterRows; ++i) {
+        replica_.insert(table, {number(i), number(i % 1000)});
+      }
     }
   }
 
   static OperatorPtr rows() { return scan(base::TableId(0), kFilterTypes); }
   static OperatorPtr rows_below(int64_t bound) {
-    OperatorPtr op = rows();
+    OperatorPtr op = scan(base::TableId(1), kFilterTypes);
     op->predicates.push_back(below(bound));
     return op;
   }

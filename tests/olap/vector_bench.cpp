@@ -20,18 +20,24 @@
 namespace diptych::olap::test {
 namespace {
 
+// So many of 64 slots, on average.
 void BM_SelectBits(benchmark::State& state) {
-  uint64_t bits[kVectorWords];
   std::mt19937_64 random(1);
-  for (uint64_t& word : bits) word = random();
+  std::bernoulli_distribution is_selected(static_cast<double>(state.range(0)) / 64);
+  std::vector<uint64_t> bits(size_t{kVectorWords} * 1024);
+  for (uint64_t& word : bits) {
+    for (uint32_t i = 0; i < 64; ++i) word |= uint64_t{is_selected(random)} << i;
+  }
   Selection selection;
+  size_t first = 0;
   for (auto _ : state) {
-    select_bits(bits, kVectorRows, &selection);
+    select_bits(&bits[first], kVectorRows, &selection);
     benchmark::DoNotOptimize(selection.rows);
+    first = (first + kVectorWords) % bits.size();
   }
   set_rate(state, kVectorRows);
 }
-BENCHMARK(BM_SelectBits);
+BENCHMARK(BM_SelectBits)->Arg(1)->Arg(2)->Arg(8)->Arg(32);
 
 template <class T>
 void compare(benchmark::State& state) {

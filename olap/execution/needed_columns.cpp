@@ -65,7 +65,27 @@ NeededColumns::Places NeededColumns::read_behind(const Operator& op,
   return places;
 }
 
-NeededColumns::NeededColumns(const Operator& root, size_t root_columns) {
+NeededColumns::NeededColumns(const Operator& root, size_t root_columns,
+                             const RepeatedOperators* repeated)
+    : repeated_(repeated) {
+  visit_all(root, root_columns);
+  // Again, until nothing is new of what equal ones need.
+  for (auto before = decltype(wanted_)(); before != wanted_;) {
+    before = wanted_;
+    visit_all(root, root_columns);
+  }
+}
+
+void NeededColumns::visit_all(const Operator& root, size_t root_columns) {
+  needed_.clear();
+  kept_.clear();
+  gathered_.clear();
+  late_.clear();
+  late_behind_.clear();
+  referred_.clear();
+  referred_to_.clear();
+  key_joins_.clear();
+  key_columns_.clear();
   Places places(root.output.size());
   for (size_t c = 0; c < root_columns && c < places.size(); ++c) places[c].op = &root;
   visit(root, places);
@@ -97,6 +117,7 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
       for (const uint32_t column : op.window_partition) needed[column] = true;
       for (const SortKey& key : op.sort_keys) needed[key.column] = true;
       for (const WindowFunction& function : op.window_functions) mark_read(function, &needed);
+      want_as_equal_ones(op, &needed);
       visit(*op.children[0], read_behind(*op.children[0], needed));
       break;  // its store has the input's columns that it needs
     case OperatorKind::kExpand: visit(*op.children[0], read_behind(*op.children[0], needed)); break;
@@ -131,6 +152,14 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
       break;
     }
   }
+}
+
+void NeededColumns::want_as_equal_ones(const Operator& window, std::vector<bool>* needed) {
+  const auto number = repeated_ == nullptr ? std::nullopt : repeated_->number_of(window);
+  if (!number.has_value()) return;
+  std::vector<bool>& wanted = wanted_.try_emplace(*number, needed->size()).first->second;
+  for (size_t c = 0; c < needed->size(); ++c) wanted[c] = wanted[c] || (*needed)[c];
+  *needed = wanted;
 }
 
 // What a GROUP BY takes from a join's table, its rows need not have. A projection's are its own.

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "olap/execution/repeated_operators.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -44,8 +45,10 @@ struct ReferredColumn {
 
 class NeededColumns {
  public:
-  // Of the root, the first `root_columns` columns are needed.
-  NeededColumns(const Operator& root, size_t root_columns);
+  // Of the root, the first `root_columns` columns are needed; of equal windows that are computed
+  // once, what any of them needs.
+  NeededColumns(const Operator& root, size_t root_columns,
+                const RepeatedOperators* repeated = nullptr);
 
   const std::vector<bool>& of(const Operator& op) const { return needed_.at(&op); }
   // The columns of a join's build side that its output or its residual predicates need, and of
@@ -87,15 +90,20 @@ class NeededColumns {
   };
   using Places = std::vector<Place>;  // by output column of an operator
 
+  void visit_all(const Operator& root, size_t root_columns);
   static std::vector<bool> are_read(const Places& places);
   static Places read_behind(const Operator& op, const std::vector<bool>& needed);
   static void mark(const Operator& op, const std::vector<ExpressionPtr>& readers, Places* places);
   void visit(const Operator& op, const Places& places);
+  // Adds what equal windows were seen to need.
+  void want_as_equal_ones(const Operator& window, std::vector<bool>* needed);
   void visit_join(const Operator& op, const Places& places);
   void visit_build_columns(const Operator& op, const Places& build);
   void visit_build_side(const Operator& op, const Places& build);
   void visit_keys(const Operator& aggregate, const Places& places, Places* input);
 
+  const RepeatedOperators* const repeated_;
+  std::map<size_t, std::vector<bool>> wanted_;  // by number of the repeated windows
   std::unordered_map<const Operator*, std::vector<bool>> needed_;
   std::unordered_map<const Operator*, std::vector<bool>> kept_;      // by join
   std::unordered_map<const Operator*, std::vector<bool>> gathered_;  // by join

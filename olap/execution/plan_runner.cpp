@@ -15,7 +15,6 @@
 #include "olap/execution/shared_scans.h"
 #include "olap/execution/sort.h"
 #include "olap/execution/sorted_rows.h"
-#include "olap/execution/window.h"
 
 namespace diptych::olap {
 
@@ -52,9 +51,9 @@ Task PlanRunner::run(const Plan& plan, const GivenRows* given, QueryResult* resu
   // A front end may leave columns that only ORDER BY reads after those that have a name.
   const std::vector<base::DataType> types(
       root.output.begin(), root.output.begin() + static_cast<int64_t>(plan.column_names.size()));
-  needed_ = std::make_unique<NeededColumns>(root, types.size());
-  repeated_ = std::make_unique<RepeatedGroups>(root);
-  repeated_groups_.resize(repeated_->count());
+  repeated_ = std::make_unique<RepeatedOperators>(root);
+  repeated_rows_.resize(repeated_->count());
+  needed_ = std::make_unique<NeededColumns>(root, types.size(), repeated_.get());
   repeated_scans_ = std::make_unique<RepeatedScans>(root);
   reads_ = std::make_unique<WorkingReads>(root);
   const Operator* last = &root;
@@ -133,6 +132,10 @@ SourceFactory PlanRunner::metered(const Operator& op, const SourceFactory& make_
   return [meter, &op, make_source](uint32_t worker) {
     return std::make_unique<MeterSource>(meter, worker, op, make_source(worker));
   };
+}
+
+void PlanRunner::say_shared(const Operator& op, std::string_view what) {
+  if (context_.meter != nullptr) context_.meter->once(op).shared = what;
 }
 
 void PlanRunner::say_memory(const Operator& op, size_t bytes) {
@@ -325,11 +328,11 @@ Task PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
   std::unique_ptr<MergedGroups> computed;
   std::unique_ptr<MergedGroups>& groups =
-      repeated.has_value() ? repeated_groups_[*repeated] : computed;
+      repeated.has_value() ? repeated_rows_[*repeated].groups : computed;
   if (groups == nullptr) {
     co_await compute_groups(op, &groups);
-  } else if (context_.meter != nullptr) {
-    context_.meter->once(op).shared = "the groups of an equal GROUP BY of the plan";
+  } else {
+    say_shared(op, "the groups of an equal GROUP BY of the plan");
   }
   if (groups->are_keyed_by_build_row()) keyed_by_build_row_.insert(&op);
   run_source(op, groups->morsels(), context_.arena->threads(), [&](uint32_t worker) {
@@ -442,6 +445,21 @@ Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
 }
 
 Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
+  const std::optional<size_t> repeated = repeated_->number_of(op);
+  std::unique_ptr<WindowRows> computed;
+  std::unique_ptr<WindowRows>& rows =
+      repeated.has_value() ? repeated_rows_[*repeated].window : computed;
+  if (rows == nullptr) {
+    co_await compute_window(op, &rows);
+  } else {
+    say_shared(op, "the rows of an equal window of the plan");
+  }
+  const WindowTable& table = *rows->table;
+  run_source(op, table.morsels(), kOneWorker,
+             [&](uint32_t worker) { return std::make_unique<WindowSource>(table, sink(worker)); });
+}
+
+Task PlanRunner::compute_window(const Operator& op, std::unique_ptr<WindowRows>* computed) {
   std::vector<std::unique_ptr<WindowPart>> parts(context_.arena->threads());
   const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<WindowPart>(op, *needed_, context_.memory);
@@ -451,10 +469,9 @@ Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   const MeterScope scope(context_.meter, op);
   ColumnStore& rows = rows_of(parts, workers_);
-  const WindowTable table(context_, op, rows);
-  say_memory(op, rows.memory_bytes() + table.kept_bytes());
-  run_source(op, table.morsels(), kOneWorker,
-             [&](uint32_t worker) { return std::make_unique<WindowSource>(table, sink(worker)); });
+  auto table = std::make_unique<WindowTable>(context_, op, rows);
+  say_memory(op, rows.memory_bytes() + table->kept_bytes());
+  *computed = std::make_unique<WindowRows>(std::move(parts), std::move(table));
 }
 
 }  // namespace diptych::olap

@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -25,13 +26,26 @@
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/recursion.h"
-#include "olap/execution/repeated_groups.h"
+#include "olap/execution/repeated_operators.h"
 #include "olap/execution/row_stages.h"
 #include "olap/execution/task.h"
+#include "olap/execution/window.h"
 #include "olap/execution/workers.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
+
+// The rows of a window; those of an operator that stands more than once in its plan, once they are
+// computed.
+struct WindowRows {
+  std::vector<std::unique_ptr<WindowPart>> parts;
+  std::unique_ptr<WindowTable> table;  // over the first part's
+};
+struct RepeatedRows {
+  std::unique_ptr<MergedGroups> groups;
+  std::unique_ptr<WindowRows> window;
+  std::unique_ptr<RecursionRows> recursion;
+};
 
 class PlanRunner {
  public:
@@ -60,6 +74,7 @@ class PlanRunner {
   SourceFactory metered(const Operator& op, const SourceFactory& make_source);
   // Tells the meter, if there is one.
   void say_memory(const Operator& op, size_t bytes);
+  void say_shared(const Operator& op, std::string_view what);
   Task run_scan(const Operator& op, const StageFactory& sink);
   Task run_join(const Operator& op, const StageFactory& sink);
   Task build_table(const Operator& op, std::unique_ptr<JoinTable>* table);
@@ -81,9 +96,11 @@ class PlanRunner {
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);
   Task run_window(const Operator& op, const StageFactory& sink);
+  Task compute_window(const Operator& op, std::unique_ptr<WindowRows>* rows);
 
   // recursion.cpp
   Task run_recursion(const Operator& op, const StageFactory& sink);
+  Task run_rounds(const Operator& op, const StageFactory& sink);
   void run_working_rows(const Operator& op, const StageFactory& sink);
   // Whether the table of a join in a step stays as it is from round to round.
   bool is_kept_between_rounds(const Operator& join) const;
@@ -100,8 +117,8 @@ class PlanRunner {
   QueryHeap texts_;
   MemoryCharge texts_charge_;
   std::unique_ptr<NeededColumns> needed_;                       // of the plan being run
-  std::unique_ptr<RepeatedGroups> repeated_;                    // likewise
-  std::vector<std::unique_ptr<MergedGroups>> repeated_groups_;  // by number; null until computed
+  std::unique_ptr<RepeatedOperators> repeated_;                 // likewise
+  std::vector<RepeatedRows> repeated_rows_;                     // by number
   std::unique_ptr<RepeatedScans> repeated_scans_;               // of the plan being run
   std::unique_ptr<WorkingReads> reads_;                         // likewise
   std::unordered_map<uint32_t, const RecursionRows*> working_;  // by recursion, of those that run

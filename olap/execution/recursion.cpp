@@ -43,14 +43,15 @@ class RecursionRows::PartStage : public Stage {
   Part* const part_;
 };
 
-RecursionRows::RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers)
+RecursionRows::RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers,
+                             bool distinct)
     : recursion_(recursion),
       limits_(limits),
       parts_(workers),
       groups_(workers),
       rows_(recursion.output),
       charge_(limits.memory, "the rows of a recursion") {
-  if (!recursion.expressions.empty()) all_ = std::make_unique<GroupTable>(recursion, limits);
+  if (distinct) all_ = std::make_unique<GroupTable>(recursion, limits);
 }
 
 StageFactory RecursionRows::collect() {
@@ -136,8 +137,26 @@ void WorkingReads::visit(const Operator& op, uint32_t step) {
   path_.pop_back();
 }
 
+// One that stands more than once in the plan: its rows are kept, as those of one round.
 Task PlanRunner::run_recursion(const Operator& op, const StageFactory& sink) {
-  RecursionRows rows(op, context_.limits(), context_.arena->threads());
+  const std::optional<size_t> repeated = repeated_->number_of(op);
+  if (!repeated.has_value()) co_return co_await run_rounds(op, sink);
+  std::unique_ptr<RecursionRows>& kept = repeated_rows_[*repeated].recursion;
+  if (kept == nullptr) {
+    auto rows = std::make_unique<RecursionRows>(op, context_.limits(), context_.arena->threads(),
+                                                /*distinct=*/false);
+    co_await run_rounds(op, rows->collect());
+    const MeterScope scope(context_.meter, op);
+    keep_texts(rows->end_round(workers_));
+    kept = std::move(rows);
+  } else {
+    say_shared(op, "the rows of an equal recursion of the plan");
+  }
+  run_stored(op, kept->rows(), kept->order(), sink);
+}
+
+Task PlanRunner::run_rounds(const Operator& op, const StageFactory& sink) {
+  RecursionRows rows(op, context_.limits(), context_.arena->threads(), !op.expressions.empty());
   std::atomic<bool> enough{false};
   SharedChains chains(context_.arena->threads(), sink);
   const StageFactory chain = chains.factory();
@@ -185,9 +204,10 @@ void PlanRunner::forget_round(uint32_t recursion) {
       forget_table(op);
     }
     const auto number = repeated_->number_of(*op);
-    if (!number.has_value() || repeated_groups_[*number] == nullptr) continue;
-    keep_texts(repeated_groups_[*number]->take_texts());
-    repeated_groups_[*number].reset();
+    if (!number.has_value()) continue;
+    RepeatedRows& rows = repeated_rows_[*number];
+    if (rows.groups != nullptr) keep_texts(rows.groups->take_texts());
+    rows = {};
   }
 }
 

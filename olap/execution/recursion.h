@@ -9,7 +9,7 @@
 // when these are merged is the round.
 //
 // What of a step does not hang on the round before is made once (PlanRunner): tables of joins whose
-// build side reads no working rows, and repeated groups.
+// build side reads no working rows, and what is repeated.
 //
 // Stopping   a sink that wants no more rows ends the recursion: LIMIT counts over all workers, so
 //            one that says so speaks for them all.
@@ -34,7 +34,9 @@ namespace diptych::olap {
 
 class RecursionRows {
  public:
-  RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers);
+  // `distinct`: no row of an earlier round comes again.
+  RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers,
+                bool distinct);
 
   // Makes chains that take rows of the next round.
   StageFactory collect();

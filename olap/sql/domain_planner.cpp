@@ -14,26 +14,19 @@ void PlanBuilder::offer_domain(const Domain& domain, Planned* rows) {
       std::all_of(domain.values.begin(), domain.values.end(),
                   [&](const ExpressionPtr& value) { return rows->base->has_all(*value); });
   if (!in_base) {
-    if (!is_repeatable(*rows->root)) *rows = grouped_by_all(std::move(*rows));
+    if (!is_repeatable(*rows->root)) *rows = with_numbers(std::move(*rows));
     rows->base = share(*rows);
   }
   domains_.insert_or_assign(domain.id, std::pair(copy_of(*rows->base), clone(domain.values)));
 }
 
-// A plan that is_repeatable with the rows of one that is not: each with its number, a group of its
-// own.
-Planned PlanBuilder::grouped_by_all(Planned rows) {
+// A plan that is_repeatable with the rows of one that is not: a window's.
+Planned PlanBuilder::with_numbers(Planned rows) {
   WindowFunction number;
   number.type = {base::TypeKind::kBigInt};
   const uint32_t number_slot = slots_.add({"", number.type, false, nullptr, {}});
-  const double count = rows.rows();
-  auto unique_keys = rows.unique_keys;
-  rows = make_window(std::move(rows), {}, {}, {number}, {number_slot});
-  estimator_.set_distinct(number_slot, count);
-  rows = distinct(std::move(rows));
-  rows.unique_keys = std::move(unique_keys);
-  rows.root->estimated_rows = count;
-  return rows;
+  estimator_.set_distinct(number_slot, rows.rows());
+  return make_window(std::move(rows), {}, {}, {number}, {number_slot});
 }
 
 Planned PlanBuilder::plan_domain(const JoinMember& member) {

@@ -349,7 +349,7 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
   Planned left = plan_group(join.preserved, needed);
   Planned right = plan_group(join.optional, needed);
   for (Planned* side : {&left, &right}) {
-    if (!is_repeatable(*side->root)) *side = grouped_by_all(std::move(*side));
+    if (!is_repeatable(*side->root)) *side = with_numbers(std::move(*side));
   }
   const double rows = left.rows() + right.rows();
   slots_.work().add_copies(size_of(*left.root) + size_of(*right.root));

@@ -60,7 +60,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   if (block.distinct) plan = distinct(std::move(plan));
   plan = sort_and_limit(block, std::move(plan), order);
   if (block.repeat_slot != 0) plan = repeat(block.repeat_slot, std::move(plan));
-  if (once && !is_repeatable(*plan.root)) plan = grouped_by_all(std::move(plan));
+  if (once && !is_repeatable(*plan.root)) plan = with_numbers(std::move(plan));
   plan.unfiltered = plan.rows();
   plan.single_row = block.repeat_slot == 0 && block.aggregated && block.group_slots.empty() &&
                     block.grouping_sets.empty();

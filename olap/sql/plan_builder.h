@@ -2,9 +2,9 @@
 // the columns that are used.
 //
 // A Domain's values are those of a copy of the plan that it is joined to. What such a copy could
-// not repeat, a limit or row numbers, is grouped by all it has: equal groups are made once. So is a
-// SELECT that the statement runs several times, a CTE or the query of a nullable IN, where its rows
-// may differ; all its uses have all its columns.
+// not repeat, a limit, is a window: equal ones are computed once. So is a SELECT that the statement
+// runs several times, a CTE or the query of a nullable IN, where its rows may differ; all its uses
+// have all its columns.
 //
 // Limits     those of planning_work.h
 // Threads    one builder per statement; not shared. Consumes the blocks.
@@ -70,7 +70,7 @@ class PlanBuilder {
 
   // domain_planner.cpp
   void offer_domain(const Domain& domain, Planned* rows);
-  Planned grouped_by_all(Planned rows);
+  Planned with_numbers(Planned rows);
   Planned plan_domain(const JoinMember& member);
 
   // set_planner.cpp: set operations and VALUES.

@@ -227,12 +227,12 @@ std::shared_ptr<const Planned> share(const Planned& planned) {  // shared_ptr: P
   return std::make_shared<const Planned>(copy_of(planned));     // shared_ptr: Planned::base
 }
 
-// Equal aggregates of a plan run once, and sorts that keep all rows do not choose any.
+// Equal aggregates and windows of a plan run once, and sorts that keep all rows do not choose any.
 bool is_repeatable(const Operator& op) {
   switch (op.kind) {
-    case OperatorKind::kAggregate: return true;
-    case OperatorKind::kLimit:
-    case OperatorKind::kWindow: return false;
+    case OperatorKind::kAggregate:
+    case OperatorKind::kWindow: return true;
+    case OperatorKind::kLimit: return false;
     case OperatorKind::kSort:
       if (op.limit != kNoLimit || op.offset != 0) return false;
       break;

@@ -272,6 +272,42 @@ TEST_P(OperatorModel, WindowsAgree) {
   }
 }
 
+// Equal windows, one in another too, whose readers want different columns.
+TEST_P(OperatorModel, RepeatedWindowsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const base::TableId table(below(2) == 0 ? 2 : 3);
+    const WindowFunction functions[] = {random_function(this, true), random_function(this, true)};
+    const auto partition = static_cast<uint32_t>(1 + below(7));
+    const auto windows = [&](OperatorPtr rows, uint64_t times) {
+      for (uint64_t i = 0; i < times; ++i) {
+        std::vector<DataType> output = rows->output;
+        output.push_back(functions[i].type);
+        rows = over(OperatorKind::kWindow, std::move(rows), std::move(output));
+        rows->window_functions.push_back(functions[i]);
+        if (i == 0) rows->window_partition.push_back(partition);
+        rows->sort_keys.push_back({0, i == 0, false});
+      }
+      return rows;
+    };
+    const auto some_columns = [&](OperatorPtr rows) {
+      std::vector<ExpressionPtr> columns;
+      columns.push_back(column(0, kIntType));
+      for (uint32_t c = 1; c < rows->output.size(); ++c) {
+        if (below(3) == 0) columns.push_back(column(c, rows->output[c]));
+      }
+      return project(std::move(rows), std::move(columns));
+    };
+    const auto one = [&] {
+      return some_columns(windows(scan(table, kOperatorTypes), 1 + below(2)));
+    };
+    expect_same(plan_of(
+        join(JoinKind::kLeft, join(JoinKind::kInner, one(), one(), {{0, 0}}), one(), {{0, 0}})));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(OperatorModel, AppendedExpandedAndRepeatedRowsAgree) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   OperatorPtr append = over(OperatorKind::kAppend, scan_of(0), kOperatorTypes);

@@ -174,6 +174,41 @@ TEST_P(ReportTest, SaysWhatWasShared) {
   EXPECT_THAT(text, HasSubstr("shared: run once for 2 statements of this text"));
 }
 
+// Equal windows of a plan, and recursions where nothing ends one early.
+TEST_P(ReportTest, SaysWhatWasComputedOnce) {
+  const auto window = [&](uint32_t order) {
+    OperatorPtr op = over(OperatorKind::kWindow, rows(), {kIntType, kIntType, kBigIntType});
+    op->window_functions.push_back({.kind = WindowKind::kRank, .type = kBigIntType});
+    op->sort_keys.push_back({order, false, false});
+    return op;
+  };
+  const auto recursion = [&] {
+    OperatorPtr op = over(OperatorKind::kRecursion, rows(), kReportTypes);
+    OperatorPtr working = over(OperatorKind::kFilter, std::make_unique<Operator>(), kReportTypes);
+    working->children[0]->kind = OperatorKind::kWorkingRows;
+    working->children[0]->recursion = 1;
+    working->children[0]->output = kReportTypes;
+    working->predicates.push_back(literal(kBooleanType, false));
+    op->children.push_back(std::move(working));
+    op->recursion = 1;
+    return op;
+  };
+  const auto says = [&](OperatorPtr root, const char* what) {
+    const Plan plan = analyzed(std::move(root));
+    std::string text;
+    for (const std::string& line : texts(plan)) text += line + "\n";
+    return text.find(what) != std::string::npos;
+  };
+  constexpr const char* kWindow = "the rows of an equal window of the plan";
+  EXPECT_TRUE(says(join(JoinKind::kInner, window(1), window(1), {{0, 0}}), kWindow));
+  EXPECT_FALSE(says(join(JoinKind::kInner, window(1), window(0), {{0, 0}}), kWindow));
+  constexpr const char* kRecursion = "the rows of an equal recursion of the plan";
+  EXPECT_TRUE(says(join(JoinKind::kInner, recursion(), recursion(), {{0, 0}}), kRecursion));
+  OperatorPtr limited = over(OperatorKind::kLimit, recursion(), kReportTypes);
+  limited->limit = 3;
+  EXPECT_FALSE(says(join(JoinKind::kInner, std::move(limited), recursion(), {{0, 0}}), kRecursion));
+}
+
 TEST_P(ReportTest, AStarQuerySaysWhoElseWasInItsPass) {
   const auto counted = [&](int64_t bound) {
     std::vector<Aggregate> count;

@@ -127,14 +127,12 @@ constexpr Planned kPlanned[] = {
      "where a.c_id = b.c_id",
      "project [c_day]\n"
      "  inner join on c_id = c_id\n"
-     "    aggregate [] by [c_id, c_day, row_number()]\n"
-     "      window [row_number()]\n"
-     "        limit 5\n"
-     "          scan child [c_id, c_day]\n"
-     "    aggregate [] by [c_id, c_day, row_number()]\n"
-     "      window [row_number()]\n"
-     "        limit 5\n"
-     "          scan child [c_id, c_day]\n"},
+     "    window [row_number()]\n"
+     "      limit 5\n"
+     "        scan child [c_id, c_day]\n"
+     "    window [row_number()]\n"
+     "      limit 5\n"
+     "        scan child [c_id, c_day]\n"},
     {"with k as (select c_day d, sum(c_ratio) r, count(*) from child group by 1) select d from k "
      "where r = (select max(r) from k)",
      "project [c_day]\n"
@@ -221,19 +219,17 @@ constexpr Planned kPlanned[] = {
      "5) q",
      "project [coalesce(count(*), 0)]\n"
      "  left join on p_id = p_id\n"
-     "    aggregate [] by [p_id, row_number()]\n"
-     "      window [row_number()]\n"
-     "        limit 5\n"
-     "          scan parent [p_id]\n"
+     "    window [row_number()]\n"
+     "      limit 5\n"
+     "        scan parent [p_id]\n"
      "    project [count(*), p_id]\n"
      "      aggregate [count(*)] by [p_id]\n"
      "        inner join of every pair where (c_id > p_id)\n"
      "          scan child [c_id]\n"
      "          project [p_id]\n"
-     "            aggregate [] by [p_id, row_number()]\n"
-     "              window [row_number()]\n"
-     "                limit 5\n"
-     "                  scan parent [p_id]\n"},
+     "            window [row_number()]\n"
+     "              limit 5\n"
+     "                scan parent [p_id]\n"},
     {"select p_id, n from parent, lateral (select c_id n from child where c_id > p_id limit 2) l",
      "project [p_id, c_id]\n"
      "  inner join on p_id = p_id\n"

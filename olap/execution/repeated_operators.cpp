@@ -1,6 +1,9 @@
-#include "olap/execution/repeated_groups.h"
+#include "olap/execution/repeated_operators.h"
 
+#include <algorithm>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,11 +13,11 @@ namespace diptych::olap {
 
 namespace {
 
-struct NumberedSubtree {
-  size_t number;
-  std::vector<const Operator*> aggregates;
+// By text, and by operator.
+struct Numbers {
+  std::map<std::string, size_t> by_text;
+  std::unordered_map<const Operator*, size_t> of;
 };
-using ByText = std::map<std::string, NumberedSubtree>;
 
 void append(const std::vector<ExpressionPtr>& expressions, std::string* text) {
   for (const ExpressionPtr& expression : expressions) *text += expression_key(*expression);
@@ -71,33 +74,65 @@ void append_kind(const Operator& op, std::string* text) {
 
 // Numbers the subtree: equal ones have one number, and no others. An operator's text has its
 // inputs' numbers: with their texts, a chain of 1,660 windows took 20 s.
-size_t number_subtree(const Operator& op, ByText* numbers) {
+size_t number_subtree(const Operator& op, Numbers* numbers) {
   std::string text = "(";
   for (const auto& child : op.children) text += fmt::format("{} ", number_subtree(*child, numbers));
   append_kind(op, &text);
   append(op.predicates, &text);
   append(op.expressions, &text);
-  const size_t next = numbers->size();
-  NumberedSubtree& numbered =
-      numbers->try_emplace(std::move(text), NumberedSubtree{next, {}}).first->second;
-  if (op.kind == OperatorKind::kAggregate) numbered.aggregates.push_back(&op);
-  return numbered.number;
+  const size_t next = numbers->by_text.size();
+  const size_t number = numbers->by_text.try_emplace(std::move(text), next).first->second;
+  return numbers->of[&op] = number;
 }
+
+bool has_limit(const Operator& op) {
+  return op.kind == OperatorKind::kLimit ||
+         std::ranges::any_of(op.children, [](const auto& child) { return has_limit(*child); });
+}
+
+class RunCount {
+ public:
+  RunCount(const Operator& root, const Numbers& numbers)
+      : numbers_(numbers), keeps_recursions_(!has_limit(root)) {}
+
+  bool is_kept(const Operator& op) const {
+    return op.kind == OperatorKind::kAggregate || op.kind == OperatorKind::kWindow ||
+           (op.kind == OperatorKind::kRecursion && keeps_recursions_);
+  }
+  // What is below an operator that has been met does not run again.
+  void meet(const Operator& op) {
+    if (is_kept(op) && ++times_[numbers_.of.at(&op)] > 1) return;
+    for (const auto& child : op.children) meet(*child);
+  }
+  // Of those with the number.
+  size_t times(size_t number) const {
+    const auto found = times_.find(number);
+    return found == times_.end() ? 0 : found->second;
+  }
+
+ private:
+  const Numbers& numbers_;
+  const bool keeps_recursions_;
+  std::unordered_map<size_t, size_t> times_;
+};
 
 }  // namespace
 
-RepeatedGroups::RepeatedGroups(const Operator& root) {
-  ByText numbers;
+RepeatedOperators::RepeatedOperators(const Operator& root) {
+  Numbers numbers;
   number_subtree(root, &numbers);
-  for (const auto& [text, numbered] : numbers) {
-    if (numbered.aggregates.size() < 2) continue;
-    for (const Operator* aggregate : numbered.aggregates) numbers_[aggregate] = count_;
-    ++count_;
+  RunCount runs(root, numbers);
+  runs.meet(root);
+  std::unordered_map<size_t, size_t> repeated;
+  for (const auto& [op, number] : numbers.of) {
+    if (!runs.is_kept(*op) || runs.times(number) < 2) continue;
+    numbers_[op] = repeated.try_emplace(number, repeated.size()).first->second;
   }
+  count_ = repeated.size();
 }
 
-std::optional<size_t> RepeatedGroups::number_of(const Operator& aggregate) const {
-  const auto found = numbers_.find(&aggregate);
+std::optional<size_t> RepeatedOperators::number_of(const Operator& op) const {
+  const auto found = numbers_.find(&op);
   if (found == numbers_.end()) return std::nullopt;
   return found->second;
 }

@@ -162,7 +162,7 @@ enum class OperatorKind : uint8_t {
   kValues,     // rows of `expressions`, as many a row as output columns (VALUES, or no FROM)
   kAppend,     // the rows of all children, whose output types are this one's (UNION ALL)
   kRepeat,     // each row of children[0] as often as its last column says (BIGINT, at least 0);
-               // output: the other columns
+               // output: the other columns, the copy's number, from 1 (BIGINT)
   kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL in those first
                // columns that the set lacks; output: its columns, the set's number (BIGINT)
   kRecursion,  // children: first, step. The rows of first are the first round's; the rows of step

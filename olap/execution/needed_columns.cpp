@@ -123,7 +123,7 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
     case OperatorKind::kExpand: visit(*op.children[0], read_behind(*op.children[0], needed)); break;
     case OperatorKind::kRepeat: {
       std::vector<bool> input = needed;
-      input.push_back(true);  // the count
+      input.back() = true;  // the count
       visit(*op.children[0], read_behind(*op.children[0], input));
       break;
     }

@@ -181,7 +181,8 @@ Task PlanRunner::run_rows(const Operator& op, const StageFactory& sink) {
       case OperatorKind::kProject:
         return std::make_unique<ProjectStage>(context_, op, sink(worker));
       case OperatorKind::kExpand: return std::make_unique<ExpandStage>(op, sink(worker));
-      case OperatorKind::kRepeat: return std::make_unique<RepeatStage>(context_, sink(worker));
+      case OperatorKind::kRepeat:
+        return std::make_unique<RepeatStage>(context_, needed_->of(op).back(), sink(worker));
       default: return std::make_unique<LimitStage>(&counter, sink(worker));
     }
   };

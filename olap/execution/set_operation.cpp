@@ -82,11 +82,17 @@ void RepeatStage::lay_out_copies(const Batch& batch, uint32_t copies) {
 bool RepeatStage::push_rounds(Batch& batch, uint32_t slots, uint32_t copies, int64_t least) {
   const Vector counts = batch.columns.back();
   const Selection* const before = batch.selection;
-  batch.columns.pop_back();
+  batch.columns.back() = numbers_ ? numbers_->view() : Vector{.type = PhysicalType::kInt64};
+  for (uint32_t i = 0; numbers_ && i < before->slots; ++i) {
+    numbers_->values<int64_t>()[i] = 1 + i / slots;
+  }
   batch.selection = &selection_;
   selection_ = *before;
   bool more = true;
   for (int64_t round = 0; more; round += copies) {
+    for (uint32_t i = 0; numbers_ && round != 0 && i < before->slots; ++i) {
+      numbers_->values<int64_t>()[i] += copies;
+    }
     if (round + copies > least) {
       uint64_t bits[kVectorWords] = {};
       for_selected(selection_, [&](uint32_t slot) {
@@ -99,7 +105,7 @@ bool RepeatStage::push_rounds(Batch& batch, uint32_t slots, uint32_t copies, int
     context_.stop->check();
     more = next_->push(batch);
   }
-  batch.columns.push_back(counts);
+  batch.columns.back() = counts;
   batch.selection = before;
   return more;
 }

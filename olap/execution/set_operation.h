@@ -31,11 +31,13 @@ class SharedChains {
 };
 
 // Passes on the k-th repetitions of all rows of a batch as its k-th round; of few rows that are
-// repeated often, several repetitions at a time.
+// repeated often, several repetitions at a time. `numbers`: somebody reads which one a row is.
 class RepeatStage : public Stage {
  public:
-  RepeatStage(const RunContext& context, StagePtr next)
-      : context_(context), next_(std::move(next)) {}
+  RepeatStage(const RunContext& context, bool numbers, StagePtr next)
+      : context_(context), next_(std::move(next)) {
+    if (numbers) numbers_.emplace(PhysicalType::kInt64);
+  }
   bool push(Batch& batch) override;
 
  private:
@@ -47,6 +49,7 @@ class RepeatStage : public Stage {
 
   const RunContext& context_;
   StagePtr next_;
+  std::optional<VectorBuffer> numbers_;
   std::vector<VectorBuffer> buffers_;
   Batch copies_;
   Selection all_;

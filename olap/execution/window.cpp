@@ -35,7 +35,7 @@ void mark_differences(const WindowOrder& order, uint32_t column, std::vector<uin
 
 WindowPart::WindowPart(const Operator& window, const NeededColumns& needed, MemoryBudget* memory)
     : rows_(window.children[0]->output, needed.of(window)),
-      charge_(memory, "the rows of a window, or of generate_series()") {}
+      charge_(memory, "the rows of a window") {}
 
 WindowResults::WindowResults(PhysicalType physical, size_t rows, const StopSignal& stop)
     : type(physical), nulls(rows, 0) {

@@ -329,9 +329,8 @@ std::string Printer::unary_line(const Operator& op, const Names& input, Names* o
     case OperatorKind::kWindow: return window_line(op, output);
     case OperatorKind::kExpand: output->push_back("set"); return "expand to " + set_text(op, input);
     case OperatorKind::kRepeat: {
-      const std::string times = input.back();
-      output->pop_back();
-      return fmt::format("repeat {} times", times);
+      output->back() = "number";
+      return fmt::format("repeat {} times", input.back());
     }
     case OperatorKind::kAggregate: {
       output->clear();

@@ -309,10 +309,6 @@ Planned PlanBuilder::repeat(uint32_t times, Planned input) {
                                   input.root->output_nullable[from]));
     layout.push_back(input.layout[from]);
   }
-  if (columns.size() == 1) {  // never no column
-    columns.insert(columns.begin(), make_literal(kBigIntType, base::Value(int64_t{1})));
-    layout.insert(layout.begin(), kNoSlot);
-  }
   const Operator& values = *input.root;
   const bool constant = values.kind == OperatorKind::kValues &&
                         values.expressions.size() == values.output.size() &&

@@ -160,9 +160,7 @@ Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t
 
 Planned make_repeat(Planned input) {
   Planned repeated = on_top(OperatorKind::kRepeat, std::move(input));
-  repeated.root->output.pop_back();
-  repeated.root->output_nullable.pop_back();
-  repeated.layout.pop_back();
+  repeated.root->output_nullable.back() = false;
   return repeated;
 }
 

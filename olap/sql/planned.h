@@ -75,7 +75,7 @@ bool reads_working_rows(const Operator& op, uint32_t recursion);
 // Every row for each set, whose keys are the first columns; the set's number comes last.
 Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot);
 
-// The last column says how often a row comes, and goes.
+// The last column says how often a row comes; in its place comes the number of the copy, from 1.
 Planned make_repeat(Planned input);
 
 // The same rows once more, if is_repeatable: the whole tree is copied.

@@ -193,7 +193,8 @@ struct QueryBlock {
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
-  uint32_t repeat_slot = 0;  // an output: how often the row comes (BIGINT); 0: once
+  // An output: how often the row comes (BIGINT); 0: once. Then it has the copy's number, from 1.
+  uint32_t repeat_slot = 0;
   // How often the SELECT that this is has been bound, once all is bound; null: nobody wrote it.
   const unsigned* times_bound = nullptr;
 };

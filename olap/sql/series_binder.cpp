@@ -1,8 +1,8 @@
 // generate_series in FROM of SelectBinder: a row of the arguments, repeated as often as the series
-// has values, whose copies are numbered; the n-th value is computed from its number.
+// has values, whose copies have numbers; the n-th value is computed from its number.
 //
 //   SELECT first + (n - 1) * step
-//   FROM (SELECT first, step, row_number() OVER () AS n FROM (arguments), each `count` times)
+//   FROM (SELECT first, step, count AS n FROM (arguments), each `count` times, with its number n)
 //
 // The arguments may name columns of what stands before in FROM, and of the query around: a series
 // is then unnested as any derived table. unnest() of an array's elements is VALUES. In SELECT,
@@ -414,22 +414,17 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind_series_call(
   ExpressionPtr step = constant ? std::move(series->step) : give(std::move(series->step));
   ExpressionPtr count = fold(
       make_expression(ExpressionKind::kCoalesce, kBigIntType, std::move(series->count), whole(0)));
-  block_->repeat_slot = give(std::move(count))->column;
+  const ExpressionPtr ordinal = give(std::move(count));
+  block_->repeat_slot = ordinal->column;
   block_->visible_outputs = block_->outputs.size();
   auto numbered = std::make_unique<QueryBlock>();
   numbered->from.members.push_back(derived_member(std::move(block_)));
-  WindowCall number;
-  number.function.kind = WindowKind::kRowNumber;
-  number.function.type = kBigIntType;
-  number.slot = slots_.add({"", kBigIntType, false, nullptr, {}});
-  ExpressionPtr ordinal = slots_.column(number.slot);
-  numbered->windows.emplace_back().calls.push_back(std::move(number));
   ExpressionPtr steps = binary(ExpressionKind::kSubtract, clone(*ordinal), whole(1));
   ExpressionPtr value = value_after(std::move(steps), *series, std::move(first), std::move(step));
   const uint32_t slot = slots_.add({name, value->type, value->nullable, nullptr, {}});
   const uint32_t place = slots_.add({"ordinality", kBigIntType, false, nullptr, {}});
   numbered->outputs.push_back({name, std::move(value), slot, false});
-  numbered->outputs.push_back({"ordinality", std::move(ordinal), place, false});
+  numbered->outputs.push_back({"ordinality", clone(*ordinal), place, false});
   return numbered;
 }
 

@@ -548,8 +548,10 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
     case OperatorKind::kRepeat:
       for (Row& row : naive_execute(*op.children[0], tables)) {
         const int64_t times = std::get<int64_t>(row.back());
-        row.pop_back();
-        for (int64_t i = 0; i < times; ++i) result.push_back(row);
+        for (int64_t i = 1; i <= times; ++i) {
+          row.back() = i;
+          result.push_back(row);
+        }
       }
       return result;
     case OperatorKind::kScan:

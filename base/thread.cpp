@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -36,13 +37,13 @@ class NamedThreads {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
     ~Entry() {
-      if (named_) NamedThreads::all().leave(this);
+      if (ended_ns_ != nullptr) NamedThreads::all().leave(this);
     }
-    void rename(const std::string& name) { NamedThreads::all().rename(this, name); }
+    void rename(std::string name) { NamedThreads::all().rename(this, std::move(name)); }
 
    private:
     friend NamedThreads;
-    bool named_ = false;  // the others are guarded by NamedThreads
+    uint64_t* ended_ns_ = nullptr;  // its name's; nullptr: it has none
     std::string name_;
     clockid_t clock_{};
     uint64_t begin_ns_ = 0;  // of the time under this name
@@ -62,33 +63,32 @@ class NamedThreads {
       sum_ns += ended->second;
     }
     for (const Entry* entry : live_) {
-      if (entry->name_.starts_with(name_prefix))
-        sum_ns += clock_ns(entry->clock_) - entry->begin_ns_;
+      if (entry->name_.starts_with(name_prefix)) sum_ns += ns_of(*entry);
     }
     return sum_ns;
   }
 
  private:
-  void rename(Entry* entry, const std::string& name) {
+  // Memory that is refused is refused before anything has changed; leave() takes none.
+  void rename(Entry* entry, std::string name) {
     const std::lock_guard lock(mutex_);
-    if (entry->named_) {
-      add_time_of(*entry);
-    } else {
-      pthread_getcpuclockid(pthread_self(), &entry->clock_);
+    uint64_t& ended_ns = ended_ns_[name];
+    if (entry->ended_ns_ == nullptr) {
       live_.insert(entry);
-      entry->named_ = true;
+      pthread_getcpuclockid(pthread_self(), &entry->clock_);
+    } else {
+      *entry->ended_ns_ += ns_of(*entry);
     }
-    entry->name_ = name;
+    entry->ended_ns_ = &ended_ns;
+    entry->name_ = std::move(name);
     entry->begin_ns_ = clock_ns(entry->clock_);
   }
   void leave(Entry* entry) {
     const std::lock_guard lock(mutex_);
-    add_time_of(*entry);
+    *entry->ended_ns_ += ns_of(*entry);
     live_.erase(entry);
   }
-  void add_time_of(const Entry& entry) {
-    ended_ns_[entry.name_] += clock_ns(entry.clock_) - entry.begin_ns_;
-  }
+  static uint64_t ns_of(const Entry& entry) { return clock_ns(entry.clock_) - entry.begin_ns_; }
 
   mutable std::mutex mutex_;  // guards the two, and the entries
   std::unordered_set<const Entry*> live_;
@@ -131,7 +131,11 @@ void name_this_thread(const std::string& name) {
   constexpr size_t kNameBytesMax = 15;
   // Fails only for a name that is too long, and a name matters to nobody but a debugger.
   pthread_setname_np(pthread_self(), name.substr(0, kNameBytesMax).c_str());
-  name_of_this_thread.rename(name);
+  try {
+    name_of_this_thread.rename(name);
+  } catch (const std::bad_alloc&) {
+    // Its time is in no report; it works nonetheless.
+  }
 }
 
 void lower_priority_of_this_thread() {

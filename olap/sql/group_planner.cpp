@@ -161,8 +161,10 @@ void PlanBuilder::add_implied_predicates(JoinGroup& group, const GroupState& sta
       const MemberSet only = MemberSet{1} << member;
       if ((set & only) == 0) continue;
       slots_.work().step();
-      ExpressionPtr implied = implied_disjunction(
-          *group.predicates[p], [&](const Expression& e) { return state.members_of(e) == only; });
+      // What may fail is asked of joined rows alone.
+      ExpressionPtr implied = implied_disjunction(*group.predicates[p], [&](const Expression& e) {
+        return state.members_of(e) == only && cannot_fail(e);
+      });
       if (implied != nullptr) group.predicates.push_back(std::move(implied));
     }
   }

@@ -67,22 +67,24 @@ FoundRows::FoundRows(const storage::Table& table, MemoryBudget* memory)
 ScanConditions::ScanConditions(const Operator& scan, std::span<const JoinFilter> filters) {
   for (const ExpressionPtr& predicate : scan.predicates) {
     if (const std::optional<ColumnRange> range = column_range(*predicate)) {
-      narrow(scan.columns[range->column->column], range->min, range->max);
+      narrow(scan.columns[range->column->column], range->min, range->max, &predicate_ranges_);
     } else {
       predicates_.insert(expression_key(*predicate, scan.columns));
     }
   }
+  ranges_ = predicate_ranges_;
   for (const JoinFilter& filter : filters) add_join(scan, filter);
 }
 
 void ScanConditions::add_join(const Operator& scan, const JoinFilter& filter) {
   for (const ColumnRange& range : filter.implied) {
-    narrow(scan.columns[range.column->column], range.min, range.max);
+    narrow(scan.columns[range.column->column], range.min, range.max, &ranges_);
   }
   const std::vector<ValueBounds>& bounds = filter.table->key_bounds();
   for (size_t i = 0; i < bounds.size(); ++i) {
     const Expression* const column = key_column(*filter.join, i);
-    if (column != nullptr) narrow(scan.columns[column->column], bounds[i].min, bounds[i].max);
+    if (column == nullptr) continue;
+    narrow(scan.columns[column->column], bounds[i].min, bounds[i].max, &ranges_);
   }
   if (!filter.table->is_direct()) return;  // no more is asked
   std::optional<KeyValues> values = filter.table->key_values();
@@ -94,21 +96,23 @@ void ScanConditions::add_join(const Operator& scan, const JoinFilter& filter) {
   }
 }
 
-void ScanConditions::narrow(base::ColumnId column, int64_t min, int64_t max) {
-  ValueBounds& range = ranges_.try_emplace(column, ValueBounds{INT64_MIN, INT64_MAX}).first->second;
+void ScanConditions::narrow(base::ColumnId column, int64_t min, int64_t max, Ranges* ranges) {
+  ValueBounds& range = ranges->try_emplace(column, ValueBounds{INT64_MIN, INT64_MAX}).first->second;
   range.min = std::max(range.min, min);
   range.max = std::min(range.max, max);
 }
 
-bool ScanConditions::imply(base::ColumnId column, const ValueBounds& bounds) const {
-  const auto range = ranges_.find(column);
-  return range != ranges_.end() && range->second.min >= bounds.min &&
+bool ScanConditions::are_within(const Ranges& ranges, base::ColumnId column,
+                                const ValueBounds& bounds) {
+  const auto range = ranges.find(column);
+  return range != ranges.end() && range->second.min >= bounds.min &&
          range->second.max <= bounds.max;
 }
 
-bool ScanConditions::imply(const Operator& scan, const Expression& predicate) const {
+bool ScanConditions::predicates_imply(const Operator& scan, const Expression& predicate) const {
   if (const std::optional<ColumnRange> range = column_range(predicate)) {
-    return imply(scan.columns[range->column->column], {range->min, range->max});
+    return are_within(predicate_ranges_, scan.columns[range->column->column],
+                      {range->min, range->max});
   }
   return predicates_.contains(expression_key(predicate, scan.columns));
 }
@@ -121,8 +125,9 @@ bool ScanConditions::imply(const ScanConditions& others) const {
            });
   };
   return std::ranges::includes(predicates_, others.predicates_) &&
-         std::ranges::all_of(others.ranges_,
-                             [&](const auto& range) { return imply(range.first, range.second); }) &&
+         std::ranges::all_of(
+             others.ranges_,
+             [&](const auto& range) { return are_within(ranges_, range.first, range.second); }) &&
          std::ranges::all_of(others.values_, [&](const auto& column) {
            return std::ranges::all_of(column.second, [&](const KeyValues& wanted) {
              return has_values(column.first, wanted);
@@ -227,7 +232,7 @@ void RepeatedScans::look_within(const Scan& other, const Operator& op,
   if (!conditions.imply(*other.conditions)) return;
   std::vector<bool> known;
   for (const ExpressionPtr& predicate : op.predicates) {
-    known.push_back(other.conditions->imply(op, *predicate));
+    known.push_back(other.conditions->predicates_imply(op, *predicate));
     // What may fail is asked of every row, as it is without joins.
     if (!known.back() && !column_predicate(*predicate).has_value()) return;
   }

@@ -73,17 +73,22 @@ class ScanConditions {
 
   // The scan asks nothing that is not among them.
   bool are_all() const { return are_all_; }
-  // Rows that satisfy these satisfy the others, or the predicate, of a scan of the same table.
+  // Rows that satisfy these satisfy the others, of a scan of the same table.
   bool imply(const ScanConditions& others) const;
-  bool imply(const Operator& scan, const Expression& predicate) const;
+  // Rows that the scan lets through satisfy another's predicate. What joins want says nothing of
+  // them: they are asked where it pays.
+  bool predicates_imply(const Operator& scan, const Expression& predicate) const;
 
  private:
-  void add_join(const Operator& scan, const JoinFilter& filter);
-  void narrow(base::ColumnId column, int64_t min, int64_t max);
-  bool imply(base::ColumnId column, const ValueBounds& bounds) const;
+  using Ranges = std::map<base::ColumnId, ValueBounds>;
 
-  std::set<std::string> predicates_;  // keys of those that are no ranges
-  std::map<base::ColumnId, ValueBounds> ranges_;
+  static void narrow(base::ColumnId column, int64_t min, int64_t max, Ranges* ranges);
+  static bool are_within(const Ranges& ranges, base::ColumnId column, const ValueBounds& bounds);
+  void add_join(const Operator& scan, const JoinFilter& filter);
+
+  std::set<std::string> predicates_;                         // keys of those that are no ranges
+  Ranges predicate_ranges_;                                  // of the others
+  Ranges ranges_;                                            // theirs, and the joins'
   std::map<base::ColumnId, std::vector<KeyValues>> values_;  // one of each of them
   bool are_all_ = true;
 };

@@ -216,6 +216,22 @@ TEST_P(FoundRowsTest, KeysThatTheFirstScanDidNotAskForAreLookedForEverywhere) {
   EXPECT_FALSE(looks_within(both(15, 100), 2 + 4));
 }
 
+// The first scan's join has a hash table, so that leaves alone are skipped by its keys: what is
+// found is not within their bounds.
+TEST_P(FoundRowsTest, WhatAJoinWantsIsNotKnownOfRows) {
+  const base::TableId sparse = replica_.add_table({kIntType});
+  for (const int64_t key : {3, 14, 1'000'000'000}) replica_.insert(sparse, {number(key)});
+  const base::TableId keys = replica_.add_table({kIntType});
+  for (const int64_t key : {1, 14}) replica_.insert(keys, {number(key)});
+  OperatorPtr op = over(OperatorKind::kAppend,
+                        counts(join(JoinKind::kSemi, rows(), scan(sparse, {kIntType}), {{1, 0}})),
+                        {kIntType, kBigIntType});
+  op->children.push_back(
+      counts(join(JoinKind::kSemi, rows_where(compare(ExpressionKind::kGreaterEqual, 1, 3)),
+                  scan(keys, {kIntType}), {{1, 0}})));
+  EXPECT_TRUE(looks_within(std::move(op), 2 + 1));
+}
+
 TEST_P(FoundRowsTest, OfAScanThatWasCutShortAreNotAll) {
   OperatorPtr first = over(OperatorKind::kLimit, of_some_keys(rows()), kTypes);
   first->limit = 5;

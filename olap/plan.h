@@ -159,7 +159,8 @@ enum class OperatorKind : uint8_t {
   kAggregate,  // `expressions` are the group keys (none: one row); output: keys, then aggregates
   kSort,       // by sort_keys, then at most `limit` rows from `offset`
   kLimit,      // at most `limit` rows of children[0] from `offset`
-  kValues,     // rows of `expressions`, as many a row as output columns (VALUES, or no FROM)
+  kValues,     // rows of `expressions`, as many a row as output columns (VALUES, or no FROM);
+               // without expressions it has no rows
   kAppend,     // the rows of all children, whose output types are this one's (UNION ALL)
   kRepeat,     // each row of children[0] as often as its last column says (BIGINT, at least 0);
                // output: the other columns, the copy's number, from 1 (BIGINT)

@@ -79,7 +79,7 @@ class ValuesSource : public MorselSource {
   bool run(uint64_t morsel) override;
 
   static uint64_t rows(const Operator& values) {
-    return values.expressions.size() / values.output.size();
+    return values.expressions.empty() ? 0 : values.expressions.size() / values.output.size();
   }
 
  private:

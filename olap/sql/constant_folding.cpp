@@ -126,17 +126,15 @@ bool compare(ExpressionKind kind, const T& a, const T& b) {
   }
 }
 
-Folded fold_comparison(const Expression& e) {
-  const Value& a = e.children[0]->literal;
-  const Value& b = e.children[1]->literal;
+Folded fold_comparison(ExpressionKind kind, const Value& a, const Value& b) {
   if (a.index() != b.index()) return std::nullopt;
   if (const auto* decimal = std::get_if<DecimalValue>(&a)) {
     const auto& other = std::get<DecimalValue>(b);
     if (decimal->scale != other.scale) return std::nullopt;
-    return Value(compare(e.kind, decimal->units, other.units));
+    return Value(compare(kind, decimal->units, other.units));
   }
   if (const auto* interval = std::get_if<base::Interval>(&a)) {
-    return Value(compare(e.kind, interval->normalized(), std::get<base::Interval>(b).normalized()));
+    return Value(compare(kind, interval->normalized(), std::get<base::Interval>(b).normalized()));
   }
   return std::visit(
       [&]<class T>(const T& left) -> Folded {
@@ -144,7 +142,7 @@ Folded fold_comparison(const Expression& e) {
                       std::is_same_v<T, std::monostate>) {
           return std::nullopt;
         } else {
-          return Value(compare(e.kind, left, std::get<T>(b)));
+          return Value(compare(kind, left, std::get<T>(b)));
         }
       },
       a);
@@ -267,6 +265,49 @@ ExpressionPtr fold_connective(ExpressionPtr e) {
   return deciding ? disjunction(std::move(kept)) : conjunction(std::move(kept));
 }
 
+// Drops conditions that are literals; what only rows reach that one of them takes is not computed.
+ExpressionPtr fold_case(ExpressionPtr e) {
+  Expressions kept;
+  Expressions& children = e->children;
+  size_t at = 0;
+  for (; at + 1 < children.size(); at += 2) {
+    const ExpressionPtr& condition = children[at];
+    if (is_true_literal(*condition)) break;
+    if (is_literal(*condition)) continue;
+    kept.push_back(std::move(children[at]));
+    kept.push_back(std::move(children[at + 1]));
+  }
+  const size_t otherwise = std::min(at + 1, children.size() - 1);
+  if (kept.empty()) return cast_to(std::move(children[otherwise]), e->type);
+  kept.push_back(std::move(children[otherwise]));
+  return make_expression(ExpressionKind::kCase, e->type, std::move(kept));
+}
+
+// Drops NULLs, and what follows a literal.
+ExpressionPtr fold_coalesce(ExpressionPtr e) {
+  Expressions kept;
+  for (ExpressionPtr& child : e->children) {
+    if (is_null_literal(*child)) continue;
+    kept.push_back(std::move(child));
+    if (is_literal(*kept.back())) break;
+  }
+  if (kept.empty()) return make_null(e->type);
+  if (kept.size() == 1) return cast_to(std::move(kept[0]), e->type);
+  return make_expression(ExpressionKind::kCoalesce, e->type, std::move(kept));
+}
+
+ExpressionPtr fold_nullif(ExpressionPtr e) {
+  const Expression& a = *e->children[0];
+  const Expression& b = *e->children[1];
+  if (!is_literal(a) || !is_literal(b)) return e;
+  Folded equal = Value(false);
+  if (!is_null_literal(a) && !is_null_literal(b)) {
+    equal = fold_comparison(ExpressionKind::kEqual, a.literal, b.literal);
+  }
+  if (!equal) return e;
+  return std::get<bool>(*equal) ? make_null(e->type) : cast_to(std::move(e->children[0]), e->type);
+}
+
 // True for the kinds whose value is NULL as soon as one operand is.
 bool is_strict(ExpressionKind kind) {
   switch (kind) {
@@ -304,7 +345,8 @@ Folded fold_value(const Expression& e) {
     case ExpressionKind::kLess:
     case ExpressionKind::kLessEqual:
     case ExpressionKind::kGreater:
-    case ExpressionKind::kGreaterEqual: return fold_comparison(e);
+    case ExpressionKind::kGreaterEqual:
+      return fold_comparison(e.kind, e.children[0]->literal, e.children[1]->literal);
     case ExpressionKind::kIsNull: return Value(is_null_literal(*e.children[0]));
     case ExpressionKind::kIsNotNull: return Value(!is_null_literal(*e.children[0]));
     case ExpressionKind::kNot: return Value(!std::get<bool>(e.children[0]->literal));
@@ -321,12 +363,8 @@ Folded fold_value(const Expression& e) {
   }
 }
 
-}  // namespace
-
-ExpressionPtr fold(ExpressionPtr expression) {
-  if (expression->kind == ExpressionKind::kAnd || expression->kind == ExpressionKind::kOr) {
-    return fold_connective(std::move(expression));
-  }
+// One that computes its value of all its operands.
+ExpressionPtr fold_operation(ExpressionPtr expression) {
   const Expressions& children = expression->children;
   const bool checks =
       expression->kind == ExpressionKind::kFunction && expression->function == Function::kSingleRow;
@@ -342,6 +380,19 @@ ExpressionPtr fold(ExpressionPtr expression) {
   Folded value = fold_value(*expression);
   if (!value) return expression;
   return make_literal(expression->type, *std::move(value));
+}
+
+}  // namespace
+
+ExpressionPtr fold(ExpressionPtr expression) {
+  switch (expression->kind) {
+    case ExpressionKind::kAnd:
+    case ExpressionKind::kOr: return fold_connective(std::move(expression));
+    case ExpressionKind::kCase: return fold_case(std::move(expression));
+    case ExpressionKind::kCoalesce: return fold_coalesce(std::move(expression));
+    case ExpressionKind::kNullIf: return fold_nullif(std::move(expression));
+    default: return fold_operation(std::move(expression));
+  }
 }
 
 ExpressionPtr negated(ExpressionPtr predicate) {

@@ -3,7 +3,8 @@
 // Only what cannot fail is folded: an overflow, a division by zero or a function that is not listed
 // stays in the plan, so that the error comes when (and only if) the row is computed.
 //   arithmetic and comparisons; AND, OR, NOT with literal parts; IS NULL; date and timestamp
-//   arithmetic; casts that lose nothing; whatever is NULL because an operand is.
+//   arithmetic; casts that lose nothing; whatever is NULL because an operand is; NULLIF.
+// Parts of a CASE or a COALESCE that no row reaches, as literals before them decide, are dropped.
 // A DATE that is compared with a TIMESTAMP literal is compared with a DATE.
 
 #pragma once

@@ -307,11 +307,12 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
 std::string Printer::values_line(const Operator& op, Names* output) {
   output->clear();
   const size_t columns = op.output.size();
-  if (op.expressions.size() == columns) {
+  if (op.expressions.size() == columns && columns != 0) {
     for (const ExpressionPtr& e : op.expressions) output->push_back(text_of(*e, {}));
     return fmt::format("values [{}]", fmt::join(*output, ", "));
   }
   for (size_t i = 0; i < columns; ++i) output->push_back(fmt::format("column{}", i + 1));
+  if (op.expressions.empty()) return fmt::format("no rows of [{}]", fmt::join(*output, ", "));
   return fmt::format("values [{}] of {} rows", fmt::join(*output, ", "),
                      op.expressions.size() / columns);
 }

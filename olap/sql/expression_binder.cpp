@@ -496,9 +496,9 @@ BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
   const bool is_date = left->expression->type.kind == base::TypeKind::kDate && !left->untyped;
   const auto type = unify(source_, "NULLIF", operation.location, operands);
   if (!type) return without_equality(type.error());
-  ExpressionPtr value = make_expression(ExpressionKind::kNullIf, *type, std::move(left->expression),
-                                        std::move(right->expression));
-  if (is_date) value = cast_to(fold(std::move(value)), kDateType);
+  ExpressionPtr value = fold(make_expression(
+      ExpressionKind::kNullIf, *type, std::move(left->expression), std::move(right->expression)));
+  if (is_date) value = cast_to(std::move(value), kDateType);
   return typed(std::move(value), operation.location);
 }
 

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "olap/plan_report.h"
 #include "olap/query.h"
+#include "olap/sql/empty_operators.h"
 #include "olap/sql/explain.h"
 #include "olap/sql/plan_builder.h"
 #include "olap/sql/rolled_up_groups.h"
@@ -125,6 +126,7 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   PlanBuilder builder(estimator, &binding.slots);
   plan.root = builder.plan_statement(**block).root;
   roll_up_groups(plan.root.get());
+  drop_empty_operators(&plan.root);
   DIPTYCH_CHECK(plan.root->output.size() == plan.column_names.size(),
                 "the plan's columns are the SELECT list's");
   if (explained) plan.lines = explain_lines(plan, catalog);

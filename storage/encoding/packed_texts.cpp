@@ -233,6 +233,37 @@ class InRanges {
   std::vector<LetterBound> ends_;    // above(): it is not behind it; one less if the last has none
 };
 
+// Of a range whose bounds are no longer than eight letters or the shortest text: words decide, in
+// one comparison and without a branch.
+class InWordRange {
+ public:
+  static bool decides(const ChunkHeader& chunk, const TextRange& range) {
+    const auto letters = static_cast<size_t>(std::min<int64_t>(chunk.base, 8));
+    return range.first.size() <= letters && (!range.end || range.end->size() <= letters);
+  }
+  InWordRange(const ChunkHeader& chunk, const TextRange& range) : letters_(chunk) {
+    const LetterBound first(chunk, letters_, range.first);
+    first_ = first.first_word();
+    last_ = ~uint64_t{0};
+    is_empty_ = first.above_all();
+    if (!range.end) return;
+    const LetterBound end(chunk, letters_, *range.end);
+    if (end.above_all()) return;
+    is_empty_ = is_empty_ || end.first_word() <= first_;
+    last_ = end.first_word() - 1;
+  }
+  bool is_empty() const { return is_empty_; }
+  bool operator()(uint64_t start, uint64_t length) const {
+    return letters_.word(start, length, 0) - first_ <= last_ - first_;
+  }
+
+ private:
+  Letters letters_;
+  uint64_t first_;
+  uint64_t last_;
+  bool is_empty_;
+};
+
 // Without a branch that depends on the text, unless its first letters are those of a bound.
 class InOneRange {
  public:
@@ -377,6 +408,10 @@ class PackedTexts final : public TextCodec {
       const auto numbers = numbers_of(chunk, ranges[0].first);
       if (!numbers) return RowAnswer::all_or_none(false);
       return answer(chunk, StartsWith(chunk, *numbers));
+    }
+    if (ranges.size() == 1 && InWordRange::decides(chunk, ranges[0])) {
+      const InWordRange passes(chunk, ranges[0]);
+      return passes.is_empty() ? RowAnswer::all_or_none(false) : answer(chunk, passes);
     }
     if (ranges.size() == 1 && ranges[0].end) {
       InOneRange passes(chunk, ranges[0]);

@@ -41,26 +41,37 @@ class TextPositions {
   template <class Passes>
   void select(uint32_t first, uint32_t count, const uint64_t* wanted, uint64_t* passing,
               const Passes& passes) const {
+    if (lengths_.bits == 0) {  // what a text is asked is then a loop without its length
+      const uint32_t length = least_;
+      const auto length_of = [length](uint32_t) { return length; };
+      return select_each(start(first), count, length_of, wanted, passing, passes);
+    }
     uint32_t lengths_of_run[kVectorRows];
     lengths(first, count, lengths_of_run);
-    uint64_t start_of_row = start(first);
+    const auto length_of = [&](uint32_t i) { return lengths_of_run[i]; };
+    select_each(start(first), count, length_of, wanted, passing, passes);
+  }
+
+ private:
+  template <class LengthOf, class Passes>
+  static void select_each(uint64_t start, uint32_t count, const LengthOf& length_of,
+                          const uint64_t* wanted, uint64_t* passing, const Passes& passes) {
     for (uint32_t i = 0; i < count;) {
       const uint32_t end = i + 64 < count ? i + 64 : count;
       if (wanted[i / 64] == 0) {
-        for (; i < end; ++i) start_of_row += lengths_of_run[i];
+        for (; i < end; ++i) start += length_of(i);
         continue;
       }
       uint64_t word = 0;
       const uint32_t from = i;
       for (; i < end; ++i) {
-        word |= uint64_t{passes(start_of_row, lengths_of_run[i])} << (i - from);
-        start_of_row += lengths_of_run[i];
+        word |= uint64_t{passes(start, length_of(i))} << (i - from);
+        start += length_of(i);
       }
       passing[from / 64] = word;
     }
   }
 
- private:
   static constexpr uint32_t kGroupRows = 32;
 
   const uint32_t* starts_;

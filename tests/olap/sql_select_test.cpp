@@ -157,10 +157,7 @@ constexpr Planned kPlanned[] = {
      "      window [rank()] order by [c_day]\n"
      "        scan child [c_id, c_day]\n"},
     {"select 1, 'a' as x", "values [1, 'a']\n"},
-    {"select 1 where false",
-     "project [1]\n"
-     "  filter false\n"
-     "    values [1]\n"},
+    {"select 1 where false", "no rows of [column1]\n"},
     {"select count(*)",
      "aggregate [count(*)] by []\n"
      "  values [1]\n"},
@@ -306,9 +303,7 @@ constexpr Planned kPlanned[] = {
      "    aggregate [count(*)] by [p_kind]\n"
      "      scan parent [p_kind]\n"},
     {"select c_id from child where true", "scan child [c_id]\n"},
-    {"select c_id from child where null",
-     "filter NULL\n"
-     "  scan child [c_id]\n"},
+    {"select c_id from child where null", "no rows of [column1]\n"},
     {"select n_total from (select count(*) as n_total from child) t",
      "aggregate [count(*)] by []\n"
      "  scan child [c_id]\n"},

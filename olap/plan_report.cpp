@@ -51,6 +51,9 @@ std::string actual_text(const Operator& op, const OperatorFigures& figures) {
       text += fmt::format(", {} rows filtered by joins", figures.joinless_rows);
     }
   }
+  if (figures.worse_rows != 0) {
+    text += fmt::format(", {} rows filtered by the limit", figures.worse_rows);
+  }
   if (figures.rounds != 0) text += fmt::format(", {} rounds", figures.rounds);
   if (figures.memory_bytes != 0) text += fmt::format(", {} kept", bytes_text(figures.memory_bytes));
   if (!figures.shared.empty()) text += ", " + figures.shared;
@@ -96,6 +99,7 @@ Json json_operator(const std::vector<PlanLine>& lines, const PlanFigures* figure
       json["decoded_bytes"] = actual.decoded_bytes;
       json["rows_filtered_on_codes"] = actual.filtered_rows;
       json["rows_filtered_by_joins"] = actual.joinless_rows;
+      json["rows_filtered_by_limit"] = actual.worse_rows;
       json["blocks"] = actual.blocks;
       json["blocks_skipped"] = actual.blocks_skipped;
     }

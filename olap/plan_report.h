@@ -5,11 +5,11 @@
 //          time, and what else there is to say
 //   JSON   {"plan": {"operator", "estimated_rows", "children"}}; of a run also "actual_rows",
 //          "time_ms", "decoded_bytes", "rows_filtered_on_codes", "rows_filtered_by_joins",
-//          "blocks", "blocks_skipped", "rounds", "memory_bytes", "shared" in each operator, and
-//          "execution_ms", "memory_bytes", "rows", "shared" beside the plan, and how it came to be
-//          run: "queue_ms", of the long lane also "long_lane_ms" (until it had a snapshot) and
-//          "snapshot_bytes" (of all snapshots, as they were when it ended). "ran" is false of an
-//          operator that others of a shared pass did the work of: "shared" says so
+//          "rows_filtered_by_limit", "blocks", "blocks_skipped", "rounds", "memory_bytes", "shared"
+//          in each operator; beside the plan "execution_ms", "memory_bytes", "rows", "shared", and
+//          how it came to be run: "queue_ms", of the long lane also "long_lane_ms" (until it had a
+//          snapshot) and "snapshot_bytes" (of all snapshots, as they were when it ended). "ran" is
+//          false of an operator that others of a shared pass did the work of: "shared" says so
 //
 // Time is an operator's own, without its children's, summed over the workers. Memory is what it
 // kept at its largest: a join's table, groups, a sort's rows. Of statements of one text, which run
@@ -38,6 +38,7 @@ struct OperatorFigures {
   uint64_t decoded_bytes = 0;  // kScan: of values that were decompressed
   uint64_t filtered_rows = 0;  // kScan: live ones that the codes of their columns ruled out
   uint64_t joinless_rows = 0;  // kScan: that a join above would have dropped
+  uint64_t worse_rows = 0;     // kScan: that are not among the best that a sort above wants
   uint64_t rounds = 0;         // kRecursion: that had rows
   uint64_t blocks = 0;         // kScan: leaves with rows
   uint64_t blocks_skipped = 0;

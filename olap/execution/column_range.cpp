@@ -44,16 +44,6 @@ Limits limits_of(const base::DataType& type) {
   return {INT64_MIN, INT64_MAX};
 }
 
-// integer_of() the other way.
-base::Value value_of(int64_t integer, const base::DataType& type) {
-  switch (type.kind) {
-    case base::TypeKind::kDate: return base::Date{static_cast<int32_t>(integer)};
-    case base::TypeKind::kTimestamp: return base::Timestamp{integer};
-    case base::TypeKind::kDecimal: return base::DecimalValue{integer, type.scale};
-    default: return integer;
-  }
-}
-
 }  // namespace
 
 bool holds_integers(const base::DataType& type) {
@@ -93,6 +83,15 @@ std::optional<int64_t> integer_of(const base::Value& value) {
     }
   }
   return std::nullopt;
+}
+
+base::Value value_of(int64_t integer, const base::DataType& type) {
+  switch (type.kind) {
+    case base::TypeKind::kDate: return base::Date{static_cast<int32_t>(integer)};
+    case base::TypeKind::kTimestamp: return base::Timestamp{integer};
+    case base::TypeKind::kDecimal: return base::DecimalValue{integer, type.scale};
+    default: return integer;
+  }
 }
 
 ExpressionKind mirrored(ExpressionKind kind) {
@@ -151,30 +150,44 @@ std::optional<ColumnRange> column_range(const Expression& predicate) {
 
 ExpressionPtr comparison(const ColumnRange& range) {
   const Limits limits = limits_of(range.column->type);
-  auto predicate = std::make_unique<Expression>();
-  predicate->type = {base::TypeKind::kBoolean};
   if (range.min > range.max) {
-    predicate->literal = base::Value(false);
-    return predicate;
+    auto nothing = std::make_unique<Expression>();
+    nothing->type = {base::TypeKind::kBoolean};
+    nothing->literal = base::Value(false);
+    return nothing;
   }
   DIPTYCH_DCHECK(
       range.min == range.max || range.min == limits.lowest || range.max == limits.highest,
       "one comparison has one bound");
   const bool is_above = range.max == limits.highest;
-  predicate->kind = range.min == range.max ? ExpressionKind::kEqual
-                    : is_above             ? ExpressionKind::kGreaterEqual
-                                           : ExpressionKind::kLessEqual;
-  auto column = std::make_unique<Expression>();
-  column->kind = ExpressionKind::kColumn;
-  column->type = range.column->type;
-  column->nullable = range.column->nullable;
-  column->column = range.column->column;
+  const ExpressionKind kind = range.min == range.max ? ExpressionKind::kEqual
+                              : is_above             ? ExpressionKind::kGreaterEqual
+                                                     : ExpressionKind::kLessEqual;
+  return comparison(kind, *range.column,
+                    value_of(is_above ? range.min : range.max, range.column->type));
+}
+
+ExpressionPtr comparison(ExpressionKind kind, const Expression& column, base::Value value) {
+  ExpressionPtr predicate = null_test(column);
+  predicate->kind = kind;
   auto bound = std::make_unique<Expression>();
-  bound->type = range.column->type;
+  bound->type = column.type;
   bound->nullable = false;
-  bound->literal = value_of(is_above ? range.min : range.max, bound->type);
-  predicate->children.push_back(std::move(column));
+  bound->literal = std::move(value);
   predicate->children.push_back(std::move(bound));
+  return predicate;
+}
+
+ExpressionPtr null_test(const Expression& column) {
+  auto tested = std::make_unique<Expression>();
+  tested->kind = ExpressionKind::kColumn;
+  tested->type = column.type;
+  tested->nullable = column.nullable;
+  tested->column = column.column;
+  auto predicate = std::make_unique<Expression>();
+  predicate->kind = ExpressionKind::kIsNull;
+  predicate->type = {base::TypeKind::kBoolean};
+  predicate->children.push_back(std::move(tested));
   return predicate;
 }
 

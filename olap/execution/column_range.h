@@ -62,8 +62,14 @@ std::optional<ColumnRange> column_range(const Expression& predicate);
 std::optional<ColumnRange> column_range(const ScaledColumn& scaled, ExpressionKind kind,
                                         const WideBounds& bounds);
 
+// integer_of() the other way, for a column of the type.
+base::Value value_of(int64_t integer, const base::DataType& type);
+
 // A predicate that holds for the values in the range, which is of one comparison.
 ExpressionPtr comparison(const ColumnRange& range);
+// `column kind value`, with a value of the column's type; `column IS NULL`.
+ExpressionPtr comparison(ExpressionKind kind, const Expression& column, base::Value value);
+ExpressionPtr null_test(const Expression& column);
 
 // kLess of kGreater and so on: a kind b is b mirrored(kind) a.
 ExpressionKind mirrored(ExpressionKind kind);

@@ -37,6 +37,7 @@ PlanFigures PlanMeter::figures() const {
       sum.decoded_bytes += part.decoded_bytes;
       sum.filtered_rows += part.filtered_rows;
       sum.joinless_rows += part.joinless_rows;
+      sum.worse_rows += part.worse_rows;
     }
     figures.operators.emplace(op, std::move(sum));
   }

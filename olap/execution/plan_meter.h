@@ -32,6 +32,7 @@ class PlanMeter {
     uint64_t decoded_bytes = 0;
     uint64_t filtered_rows = 0;
     uint64_t joinless_rows = 0;
+    uint64_t worse_rows = 0;
     bool ran = false;
   };
 

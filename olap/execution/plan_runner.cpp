@@ -199,12 +199,15 @@ Task PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
   const std::vector<JoinFilter>& filters = join_filters_[&op];
   const RepeatedScans::Roles roles =
       repeated_scans_->begin(op, filters, context_.replica->table(op.table), context_.memory);
+  // What is found for another scan is all that the predicates and joins let through.
+  const auto top = roles.found == nullptr ? top_bounds_.find(&op) : top_bounds_.end();
   PlanScan scan{.context = context_,
                 .op = op,
                 .needed = needed_->of(op),
                 .sink = sink,
                 .filters = filters,
-                .roles = roles};
+                .roles = roles,
+                .top = top == top_bounds_.end() ? nullptr : top->second};
   if (context_.scans != nullptr) {
     co_await context_.scans->scan(&scan);
   } else {
@@ -424,11 +427,15 @@ Task PlanRunner::collect_sets(const Operator& op, const Operator& expand,
 
 Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<SortPart>> parts(context_.arena->threads());
+  const auto bounded = keeps_best_rows(op) ? bounded_scan(op) : std::nullopt;
+  std::optional<TopBound> top;
+  if (bounded) top_bounds_[bounded->scan] = &top.emplace(op, *bounded);
   const StageFactory collect = [&](uint32_t worker) {
-    parts[worker] = std::make_unique<SortPart>(context_, op, *needed_);
+    parts[worker] = std::make_unique<SortPart>(context_, op, *needed_, top ? &*top : nullptr);
     return std::make_unique<SortStage>(parts[worker].get());
   };
   co_await run(*op.children[0], collect);
+  if (bounded) top_bounds_.erase(bounded->scan);
   parts = made_parts(std::move(parts), context_, op, *needed_);
   const MeterScope scope(context_.meter, op);
   ColumnStore& rows = rows_of(parts, workers_);

@@ -29,6 +29,7 @@
 #include "olap/execution/repeated_operators.h"
 #include "olap/execution/row_stages.h"
 #include "olap/execution/task.h"
+#include "olap/execution/top_bound.h"
 #include "olap/execution/window.h"
 #include "olap/execution/workers.h"
 #include "olap/plan.h"
@@ -130,6 +131,7 @@ class PlanRunner {
   std::set<const Operator*> keyed_by_build_row_;  // GROUP BYs whose groups are being read
   // By scan: joins above it whose tables are built.
   std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;
+  std::unordered_map<const Operator*, TopBound*> top_bounds_;  // by scan, of sorts that run
   const GivenRows* given_ = nullptr;
   // The sort whose order the result has, where only stages that treat rows one by one come after.
   const Operator* result_sort_ = nullptr;

@@ -47,13 +47,15 @@ std::string predicates_key(const Operator& scan) {
 
 ScanSource::ScanSource(const RunContext& context, const Operator& scan,
                        const std::vector<bool>& needed, const std::vector<JoinFilter>& filters,
-                       const RepeatedScans::Roles& roles, LeafReader* reader, StagePtr next)
+                       const RepeatedScans::Roles& roles, const TopBound* top, LeafReader* reader,
+                       StagePtr next)
     : needed_(needed),
       roles_(roles),
       reader_(*reader),
       next_(scan.output, needed, std::move(next)),
       predicates_(scan.predicates, context.limits()),
       conditions_(column_conditions(scan.predicates)),
+      top_(top),
       answered_(scan.predicates.size()),
       columns_(reader, scan.columns, scan.output) {
   if (roles.within != nullptr) {
@@ -69,13 +71,26 @@ ScanSource::ScanSource(const RunContext& context, const Operator& scan,
       conditions_.push_back({{range.column->column, Predicate::between(range.min, range.max)}, {}});
     }
   }
-  answers_.resize(conditions_.size());
+  standing_conditions_ = conditions_.size();
+  answers_.resize(standing_conditions_);
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }
 }
 
+void ScanSource::follow_top(const storage::Leaf& leaf) {
+  const TopBound::Bound* const bound = top_->bound();
+  if (bound == nullptr) return;
+  const TopBound::Bound::Says says = bound->of(leaf);
+  is_ruled_out_ = says == TopBound::Bound::Says::kNone;
+  conditions_.erase(conditions_.begin() + static_cast<ptrdiff_t>(standing_conditions_),
+                    conditions_.end());
+  if (says == TopBound::Bound::Says::kAsk) conditions_.push_back(bound->condition());
+  answers_.resize(conditions_.size());
+}
+
 void ScanSource::start_morsel(const storage::Leaf& leaf) {
+  if (top_ != nullptr) follow_top(leaf);
   for (Answer& answer : answers_) answer = Answer();
   if (roles_.within != nullptr) {
     within_ = roles_.within->bits(leaf);
@@ -137,18 +152,25 @@ void ScanSource::select(const storage::Leaf& leaf) {
   }
 }
 
-const Selection* ScanSource::keep_implied(const Selection* rows) {
-  if (predicate_conditions_ == conditions_.size()) return rows;
+const Selection* ScanSource::keep_on_codes(size_t first, size_t end, const Selection* rows) {
+  if (first == end || rows->count == 0) return rows;
   uint64_t kept[kVectorWords];
   std::copy_n(rows->bits, words_of(rows->slots), kept);
-  if (!narrow_on_codes(predicate_conditions_, conditions_.size(), kept)) return rows;
+  if (!narrow_on_codes(first, end, kept)) return rows;
   select_bits(kept, rows->slots, &joined_);
   return &joined_;
 }
 
+const Selection* ScanSource::keep_best(const Selection* rows) {
+  const uint32_t before = rows->count;
+  rows = keep_on_codes(standing_conditions_, conditions_.size(), rows);
+  if (worse_rows_ != nullptr) *worse_rows_ += before - rows->count;
+  return rows;
+}
+
 const Selection* ScanSource::ask_joins(const Selection* rows) {
   const uint32_t before = rows->count;
-  rows = keep_implied(rows);
+  rows = keep_on_codes(predicate_conditions_, standing_conditions_, rows);
   for (JoinFilterProbe& join : joins_) {
     if (rows->count == 0) break;
     if (!join.pays()) continue;
@@ -166,6 +188,7 @@ void ScanSource::keep_found(const Selection& rows) {
 }
 
 bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selected) {
+  if (is_ruled_out_) return true;
   columns_.start();
   if (*selected == nullptr) {
     select(leaf);
@@ -173,7 +196,7 @@ bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selecte
   }
   if ((*selected)->count == 0) return true;
   has_output_ = true;
-  const Selection& rows = *ask_joins(*selected);
+  const Selection& rows = *ask_joins(keep_best(*selected));
   if (rows.count == 0) return true;
   if (found_ != nullptr) keep_found(rows);
   for (uint32_t column = 0; column < columns_.count(); ++column) {

@@ -4,7 +4,8 @@
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left: first those that the codes of a column answer (column_predicate.h), resolved once a morsel;
 // then, by expressions, the others, and what the form of a chunk cannot answer undecoded; then
-// joins above that drop rows (join_filter.h). Where an earlier scan of the plan has found rows for
+// the bound of a sort above with a LIMIT (top_bound.h); then joins above that drop rows
+// (join_filter.h). Where an earlier scan of the plan has found rows for
 // this one, no others are looked at (found_rows.h). A column is loaded when the first of them needs
 // it, or, once all have run and left a row, for the output: late materialisation (leaf_columns.h).
 //
@@ -29,6 +30,7 @@
 #include "olap/execution/leaf_columns.h"
 #include "olap/execution/leaf_filter.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/top_bound.h"
 
 namespace diptych::olap {
 
@@ -59,9 +61,10 @@ std::string predicates_key(const Operator& scan);
 class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
+  // `top`: the bound of a sort above; nullptr: there is none.
   ScanSource(const RunContext& context, const Operator& scan, const std::vector<bool>& needed,
              const std::vector<JoinFilter>& filters, const RepeatedScans::Roles& roles,
-             LeafReader* reader, StagePtr next);
+             const TopBound* top, LeafReader* reader, StagePtr next);
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.
   void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
@@ -69,6 +72,8 @@ class ScanSource {
   void count_filtered(uint64_t* rows) { filtered_rows_ = rows; }
   // The same of rows that joins ruled out.
   void count_joinless(uint64_t* rows) { joinless_rows_ = rows; }
+  // The same of rows that are not among the best.
+  void count_worse(uint64_t* rows) { worse_rows_ = rows; }
 
   // The reader goes on to another morsel.
   void start_morsel(const storage::Leaf& leaf);
@@ -95,9 +100,14 @@ class ScanSource {
   // Leaves in *rows, bits of a vector, those that pass conditions [first, end). True: a condition
   // was answered that some row may not pass.
   bool narrow_on_codes(size_t first, size_t end, uint64_t* rows);
+  // The morsel's bound, if the sort above has one.
+  void follow_top(const storage::Leaf& leaf);
+  // Those of the rows that pass conditions [first, end).
+  const Selection* keep_on_codes(size_t first, size_t end, const Selection* rows);
+  // Those of the rows that may be among the best.
+  const Selection* keep_best(const Selection* rows);
   // Those of the rows that the joins which the scan may ask would keep.
   const Selection* ask_joins(const Selection* rows);
-  const Selection* keep_implied(const Selection* rows);
 
   const std::vector<bool>& needed_;
   const RepeatedScans::Roles& roles_;
@@ -106,13 +116,18 @@ class ScanSource {
   LeafReader& reader_;
   CompactStage next_;
   Predicates predicates_;
-  std::vector<ColumnCondition> conditions_;  // of the predicates, then those that joins imply
+  // Of the predicates, then those that joins imply, then the bound of the sort above.
+  std::vector<ColumnCondition> conditions_;
   size_t predicate_conditions_;
+  size_t standing_conditions_;  // all but the bound
+  const TopBound* const top_;
+  bool is_ruled_out_ = false;    // the morsel's leaf, by the bound
   std::vector<Answer> answers_;  // by condition
   std::vector<bool> answered_;   // by predicate: codes answered it in this morsel
   uint64_t* filtered_rows_ = nullptr;
   std::vector<JoinFilterProbe> joins_;
   uint64_t* joinless_rows_ = nullptr;
+  uint64_t* worse_rows_ = nullptr;
   std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
   LeafColumns columns_;
   Selection selection_;

@@ -100,12 +100,13 @@ ScanSource& PassWorker::source(size_t scan) {
   if (source == nullptr) {
     const PlanScan& of = *pass_.scans[scan];
     source = std::make_unique<ScanSource>(of.context, of.op, of.needed, of.filters, of.roles,
-                                          &reader_, of.sink(worker_));
+                                          of.top, &reader_, of.sink(worker_));
     if (of.context.meter != nullptr) {
       PlanMeter::Cell& cell = of.context.meter->cell(worker_, of.op);
       source->count_decoded(&cell.decoded_bytes);
       source->count_filtered(&cell.filtered_rows);
       source->count_joinless(&cell.joinless_rows);
+      source->count_worse(&cell.worse_rows);
     }
   }
   return *source;
@@ -148,6 +149,20 @@ void PassWorker::run_morsel(const ScanMorsel& morsel) {
   for_scans(morsel.scans, [&](size_t scan) { return sources_[scan]->end_morsel(); });
 }
 
+// Those first whose leaves may have the best rows, the others in their order.
+void put_best_first(const TopBound& top, std::vector<ScanMorsel>* morsels) {
+  std::vector<std::pair<uint64_t, ScanMorsel>> ranked;
+  ranked.reserve(morsels->size());
+  for (const ScanMorsel& morsel : *morsels) {
+    const bool same_leaf = !ranked.empty() && ranked.back().second.leaf == morsel.leaf;
+    ranked.emplace_back(same_leaf ? ranked.back().first : top.rank(*morsel.leaf), morsel);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::transform(ranked.begin(), ranked.end(), morsels->begin(),
+                 [](const auto& one) { return one.second; });
+}
+
 }  // namespace
 
 void run_pass(std::span<PlanScan* const> scans) {
@@ -156,8 +171,9 @@ void run_pass(std::span<PlanScan* const> scans) {
   std::vector<LeafFilter> filters;
   for (const PlanScan* const scan : scans) filters.emplace_back(scan->op, scan->filters);
   std::vector<ScanLeaves> leaves;
-  const std::vector<ScanMorsel> morsels =
+  std::vector<ScanMorsel> morsels =
       scan_morsels(filters, context.replica->table(scans[0]->op.table), &leaves);
+  if (scans.size() == 1 && scans[0]->top != nullptr) put_best_first(*scans[0]->top, &morsels);
   for (size_t s = 0; s < scans.size(); ++s) {
     scans[s]->leaves = leaves[s];
     scans[s]->scans = scans.size();

@@ -31,6 +31,7 @@ struct PlanScan {
   const StageFactory& sink;
   const std::vector<JoinFilter>& filters;
   const RepeatedScans::Roles& roles;
+  const TopBound* top = nullptr;  // of a sort above it
   // What the pass leaves.
   ScanLeaves leaves = {};
   size_t scans = 0;                 // in the pass, with this one

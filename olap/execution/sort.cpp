@@ -20,11 +20,17 @@ uint64_t rows_wanted(const Operator& sort) {
   return __builtin_add_overflow(sort.limit, sort.offset, &wanted) ? kNoLimit : wanted;
 }
 
-SortPart::SortPart(const RunContext& context, const Operator& sort, const NeededColumns& needed)
+bool keeps_best_rows(const Operator& sort) {
+  return rows_wanted(sort) <= kTopRowsMax;
+}
+
+SortPart::SortPart(const RunContext& context, const Operator& sort, const NeededColumns& needed,
+                   TopBound* top)
     : sort_(sort),
       needed_(needed.of(sort)),
       wanted_(rows_wanted(sort)),
       rows_(sort.children[0]->output, needed_),
+      top_(top),
       stop_(*context.stop),
       charge_(context.memory, "the rows of a sort") {}
 
@@ -32,7 +38,7 @@ void SortPart::append(const Batch& batch) {
   const Selection& rows = may_be_best(batch);
   if (rows.count == 0) return;
   rows_.append(batch.columns, rows);
-  if (wanted_ <= kTopRowsMax && rows_.row_count() >= wanted_ * 2 + kSlackRows) drop_worst();
+  if (keeps_best_rows(sort_) && rows_.row_count() >= wanted_ * 2 + kSlackRows) drop_worst();
   charge_.set(rows_.memory_bytes());
 }
 
@@ -80,6 +86,7 @@ void SortPart::drop_worst() {
   ColumnStore kept(sort_.children[0]->output, needed_);
   kept.append_rows(rows_, best);
   rows_ = std::move(kept);
+  if (top_ != nullptr && worst_) top_->tighten(rows_, *worst_);
 }
 
 StoredSource::StoredSource(const ColumnStore& rows, const std::vector<uint32_t>& order,

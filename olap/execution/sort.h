@@ -1,7 +1,8 @@
 // Sort: orders rows by several columns, whole or the first few.
 //
 // Workers collect rows; with a small LIMIT each keeps only its best, drops the rest whenever it
-// holds several times as many (top-k), and does not take those that the last of the best rules out.
+// holds several times as many (top-k), and does not take those that the last of the best rules out;
+// nor does a scan below (top_bound.h).
 // At the end the parts are put together and sorted (sorted_rows.h).
 //
 // Threads    a SortPart has one worker.
@@ -18,15 +19,20 @@
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/sorted_rows.h"
+#include "olap/execution/top_bound.h"
 
 namespace diptych::olap {
 
 // Rows that a sort has to deliver at most, offset included; kNoLimit: all.
 uint64_t rows_wanted(const Operator& sort);
+// Whether these are few enough to drop others as they come.
+bool keeps_best_rows(const Operator& sort);
 
 class SortPart {
  public:
-  SortPart(const RunContext& context, const Operator& sort, const NeededColumns& needed);
+  // `top`: what the scan below asks; nullptr: nothing.
+  SortPart(const RunContext& context, const Operator& sort, const NeededColumns& needed,
+           TopBound* top = nullptr);
 
   void append(const Batch& batch);
   ColumnStore& rows() { return rows_; }
@@ -43,6 +49,7 @@ class SortPart {
   uint64_t wanted_;
   ColumnStore rows_;
   std::optional<size_t> worst_;  // of the rows wanted, once so many and more were met
+  TopBound* const top_;
   Selection may_be_best_;
   const StopSignal& stop_;
   MemoryCharge charge_;

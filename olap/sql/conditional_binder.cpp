@@ -176,7 +176,7 @@ BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
     children.push_back(std::move(values[i].expression));
   }
   children.push_back(std::move(values.back().expression));
-  return typed(fold(make_expression(ExpressionKind::kCase, *type, std::move(children))), offset);
+  return typed(make_expression(ExpressionKind::kCase, *type, std::move(children)), offset);
 }
 
 BoundResult ExpressionBinder::bind_coalesce(const PgQuery__CoalesceExpr& expression) {
@@ -188,7 +188,7 @@ BoundResult ExpressionBinder::bind_coalesce(const PgQuery__CoalesceExpr& express
   if (!type) return type.error();
   Expressions children;
   for (Bound& value : *values) children.push_back(std::move(value.expression));
-  return typed(fold(make_expression(ExpressionKind::kCoalesce, *type, std::move(children))),
+  return typed(make_expression(ExpressionKind::kCoalesce, *type, std::move(children)),
                expression.location);
 }
 

@@ -368,7 +368,7 @@ ExpressionPtr fold_operation(ExpressionPtr expression) {
   const Expressions& children = expression->children;
   const bool checks =
       expression->kind == ExpressionKind::kFunction && expression->function == Function::kSingleRow;
-  const bool null = is_strict(expression->kind) && !checks &&
+  const bool null = is_strict(expression->kind) && !checks && !leaves_out_nulls(*expression) &&
                     std::any_of(children.begin(), children.end(),
                                 [](const ExpressionPtr& c) { return is_null_literal(*c); });
   if (null) return make_null(expression->type);

@@ -301,7 +301,7 @@ BoundResult bind_overlaps(Call call) {
     Expressions both;
     both.push_back(std::move(start.expression));
     both.push_back(cast_to(*std::move(other), kTimestampType));
-    // Where one of the two is unknown the other: not folded, which a NULL would make NULL.
+    // Where one of the two is unknown the other.
     const bool nullable = both[0]->nullable && both[1]->nullable;
     first[side] = make_function(Function::kLeast, kTimestampType, clone(both));
     first[side]->nullable = nullable;

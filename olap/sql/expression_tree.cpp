@@ -139,6 +139,12 @@ bool is_true_literal(const Expression& e) {
   return value != nullptr && *value;
 }
 
+bool leaves_out_nulls(const Expression& e) {
+  return e.kind == ExpressionKind::kFunction &&
+         (e.function == Function::kGreatest || e.function == Function::kLeast ||
+          e.function == Function::kConcatWs || e.function == Function::kFormat);
+}
+
 void for_each_column(const Expression& expression,
                      const std::function<void(const Expression&)>& visit) {
   if (expression.kind == ExpressionKind::kColumn) visit(expression);

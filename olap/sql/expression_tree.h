@@ -42,6 +42,8 @@ inline bool is_null_literal(const Expression& e) {
   return is_literal(e) && base::is_null(e.literal);
 }
 bool is_true_literal(const Expression& e);
+// Of a function: its value may be another than NULL though an argument is NULL.
+bool leaves_out_nulls(const Expression& e);
 
 // How many nodes it has.
 size_t node_count(const Expression& expression);

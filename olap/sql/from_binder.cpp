@@ -8,6 +8,7 @@
 #include "olap/sql/decorrelation.h"
 #include "olap/sql/predicate_rules.h"
 #include "olap/sql/select_binder.h"
+#include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
 namespace {

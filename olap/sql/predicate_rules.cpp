@@ -108,13 +108,6 @@ const Expression* null_safe_equality(const Expression& e) {
   return nullptr;
 }
 
-// Its value may be another than NULL though an argument is NULL.
-bool leaves_out_nulls(const Expression& e) {
-  return e.kind == ExpressionKind::kFunction &&
-         (e.function == Function::kGreatest || e.function == Function::kLeast ||
-          e.function == Function::kConcatWs || e.function == Function::kFormat);
-}
-
 // True if the value is NULL whenever all `slots` are.
 bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
   switch (e.kind) {

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/type_rules.h"
 

@@ -174,6 +174,7 @@ Task PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
 }
 
 Task PlanRunner::run_rows(const Operator& op, const StageFactory& sink) {
+  if (const Operator* const window = window_of_first_rows(op)) first_row_windows_.insert(window);
   LimitCounter counter(op.offset, op.limit);
   const StageFactory stage = [&](uint32_t worker) -> StagePtr {
     switch (op.kind) {
@@ -454,6 +455,9 @@ Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
 
 Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
+  if (!repeated.has_value() && first_row_windows_.contains(&op)) {
+    co_return co_await run_first_rows(op, sink);
+  }
   std::unique_ptr<WindowRows> computed;
   std::unique_ptr<WindowRows>& rows =
       repeated.has_value() ? repeated_rows_[*repeated].window : computed;
@@ -465,6 +469,29 @@ Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   const WindowTable& table = *rows->table;
   run_source(op, table.morsels(), kOneWorker,
              [&](uint32_t worker) { return std::make_unique<WindowSource>(table, sink(worker)); });
+}
+
+Task PlanRunner::run_first_rows(const Operator& op, const StageFactory& sink) {
+  std::vector<std::unique_ptr<FirstRows>> parts(context_.arena->threads());
+  const StageFactory collect = [&](uint32_t worker) {
+    parts[worker] = std::make_unique<FirstRows>(context_, op, *needed_);
+    return std::make_unique<FirstRowsStage>(parts[worker].get());
+  };
+  co_await run(*op.children[0], collect);
+  parts = made_parts(std::move(parts), context_, op, *needed_);
+  FirstRows& rows = *parts[0];
+  {
+    const MeterScope scope(context_.meter, op);
+    for (size_t part = 1; part < parts.size(); ++part) {
+      rows.absorb(*parts[part]);
+      parts[part].reset();
+    }
+  }
+  say_memory(op, rows.memory_bytes());
+  say_shared(op, "the first row of each partition, unsorted");
+  run_source(op, FirstRowsSource::morsels(rows), kOneWorker, [&](uint32_t worker) {
+    return std::make_unique<FirstRowsSource>(rows, sink(worker));
+  });
 }
 
 Task PlanRunner::compute_window(const Operator& op, std::unique_ptr<WindowRows>* computed) {

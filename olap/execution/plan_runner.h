@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "olap/execution/first_rows.h"
 #include "olap/execution/found_rows.h"
 #include "olap/execution/hash_join.h"
 #include "olap/execution/join_filter.h"
@@ -97,6 +98,7 @@ class PlanRunner {
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);
   Task run_window(const Operator& op, const StageFactory& sink);
+  Task run_first_rows(const Operator& op, const StageFactory& sink);
   Task compute_window(const Operator& op, std::unique_ptr<WindowRows>* rows);
 
   // recursion.cpp
@@ -129,6 +131,7 @@ class PlanRunner {
   // Those that are not probed any more, whose rows are referred to.
   std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> referred_tables_;
   std::set<const Operator*> keyed_by_build_row_;  // GROUP BYs whose groups are being read
+  std::set<const Operator*> first_row_windows_;   // of which filters keep the first rows alone
   // By scan: joins above it whose tables are built.
   std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;
   std::unordered_map<const Operator*, TopBound*> top_bounds_;  // by scan, of sorts that run

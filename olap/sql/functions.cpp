@@ -291,7 +291,6 @@ constexpr Signature kSignatures[] = {
     {"exp", Function::kExp, kDoubleType, "d"},
     {"ln", Function::kLn, kDoubleType, "d"},
     {"log10", Function::kLog10, kDoubleType, "d"},
-    {"sign", Function::kSign, kDoubleType, "d"},
     {"make_date", Function::kMakeDate, kDateType, "iii"},
     {"cbrt", Function::kCbrt, kDoubleType, "d"},
     {"sin", Function::kSin, kDoubleType, "d"},
@@ -316,6 +315,15 @@ constexpr Signature kSignatures[] = {
     {"date_bin", Function::kDateBin, kTimestampType, "vmm"},
     {"quote_ident", Function::kQuoteIdentifier, kTextType, "t"},
 };
+
+// A DECIMAL's is one.
+BoundResult bind_sign(Call call) {
+  const bool is_exact =
+      call.arguments.size() == 1 && call.arguments[0].expression->type.kind == TypeKind::kDecimal;
+  auto sign = bind_signature(std::move(call), {"sign", Function::kSign, kDoubleType, "d"});
+  if (sign && is_exact) sign->expression = cast_to(std::move(sign->expression), decimal_type(1, 0));
+  return sign;
+}
 
 // log(x) is decadic; log(b, x) to the base b, and NULL where one of them is, whatever the other.
 BoundResult bind_log(Call call) {
@@ -526,6 +534,7 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
       {"round", [](Call c) { return bind_round(std::move(c), Function::kRound); }},
       {"trunc", [](Call c) { return bind_round(std::move(c), Function::kTruncate); }},
       {"log", bind_log},
+      {"sign", bind_sign},
       {"concat", bind_concat},
       {"concat_ws", bind_concat_ws},
       {"floor", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kFloor); }},

@@ -33,12 +33,89 @@ struct SortEntry {
 };
 static_assert(2 * sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
 
+// The first keys of a sort in one prefix, where all of them are integers whose values differ in no
+// more than 64 bits together: those that tie are equal in all of them.
+class PackedKeys {
+ public:
+  // Two keys at least; else nothing.
+  static std::optional<PackedKeys> of(const ColumnStore& rows, std::span<const SortKey> keys) {
+    // Of so many different values those before leave hardly a tie: further bytes would be in vain.
+    const auto bits_enough = static_cast<uint32_t>(std::bit_width(rows.row_count())) + 1;
+    PackedKeys packed;
+    uint32_t bits = 0;
+    for (const SortKey& key : keys) {
+      if (bits > bits_enough) break;
+      const PhysicalType type = rows.type(key.column);
+      if (type != PhysicalType::kInt32 && type != PhysicalType::kInt64) break;
+      ValueBounds bounds;
+      rows.widen(key.column, &bounds);
+      const bool is_empty = bounds.min > bounds.max;
+      const uint64_t range =
+          is_empty ? 0 : static_cast<uint64_t>(bounds.max) - static_cast<uint64_t>(bounds.min);
+      const bool has_nulls = rows.has_nulls(key.column);
+      if (range == UINT64_MAX) break;
+      const auto width =
+          static_cast<uint32_t>(std::bit_width(range + static_cast<uint64_t>(has_nulls)));
+      if (bits + width > 64) break;
+      bits += width;
+      packed.keys_.push_back({key, is_empty ? ValueBounds{0, 0} : bounds, width});
+    }
+    if (packed.keys_.size() < 2) return std::nullopt;
+    return packed;
+  }
+
+  size_t size() const { return keys_.size(); }
+
+  void make_prefixes(const ColumnStore& rows, std::span<SortEntry> entries,
+                     const StopSignal& stop) const {
+    for (const Key& key : keys_) {
+      with_physical_type(rows.type(key.of.column), [&](auto type) {
+        if constexpr (std::is_same_v<decltype(type), int32_t> ||
+                      std::is_same_v<decltype(type), int64_t>) {
+          add(key, rows, rows.values<decltype(type)>(key.of.column), entries, stop);
+        }
+      });
+    }
+  }
+
+ private:
+  struct Key {
+    SortKey of;
+    ValueBounds bounds;
+    uint32_t width;
+  };
+
+  template <class T>
+  static void add(const Key& key, const ColumnStore& rows, const T* values,
+                  std::span<SortEntry> entries, const StopSignal& stop) {
+    const uint8_t* const nulls = rows.nulls(key.of.column);
+    const auto least = static_cast<uint64_t>(key.bounds.min);
+    const auto most = static_cast<uint64_t>(key.bounds.max);
+    const bool nulls_come_first = nulls != nullptr && key.of.nulls_first;
+    const uint64_t of_null = nulls_come_first ? 0 : most - least + 1;
+    for (SortEntry& entry : entries) {
+      stop.check_at(entry.row);
+      const auto value = static_cast<uint64_t>(int64_t{values[entry.row]});
+      uint64_t place = key.of.descending ? most - value : value - least;
+      if (nulls != nullptr) {
+        place = nulls[entry.row] != 0 ? of_null : place + static_cast<uint64_t>(nulls_come_first);
+      }
+      entry.prefix = key.width == 64 ? place : entry.prefix << key.width | place;
+    }
+  }
+
+  std::vector<Key> keys_;
+};
+
 // By the keys that are left where entries are equal in those before; or in `skipped` bytes of the
 // first, a text.
 class RowOrder {
  public:
   RowOrder(const ColumnStore& rows, std::span<const SortKey> keys, uint32_t skipped = 0)
       : rows_(&rows), keys_(keys), skipped_(skipped) {}
+  // With the first keys in the prefix.
+  RowOrder(const ColumnStore& rows, std::span<const SortKey> keys, const PackedKeys* packed)
+      : rows_(&rows), keys_(keys), packed_(packed) {}
 
   // What is known of a range's entries.
   struct Known {
@@ -46,10 +123,17 @@ class RowOrder {
     bool is_ascending = true;     // by prefix
   };
 
-  // Gives the entries the prefixes of the first key.
+  // Gives the entries, whose prefixes are 0, those of the first key.
   Known make_prefixes(std::span<SortEntry> entries, const StopSignal& stop) const {
     Known known;
     if (keys_.empty()) return known;
+    if (packed_ != nullptr) {
+      packed_->make_prefixes(*rows_, entries, stop);
+      known.is_ascending = std::is_sorted(
+          entries.begin(), entries.end(),
+          [](const SortEntry& a, const SortEntry& b) { return a.prefix < b.prefix; });
+      return known;
+    }
     const SortKey& key = keys_[0];
     const bool has_nulls = rows_->has_nulls(key.column);
     const uint64_t null_prefix = key.nulls_first ? 0 : UINT64_MAX;
@@ -86,7 +170,7 @@ class RowOrder {
   // What make_prefixes() found for all entries.
   void set_known(const Known& known) { known_ = known; }
   const Known& known() const { return known_; }
-  bool prefixes_say_all() const { return known_.prefixes_decide && keys_.size() <= 1; }
+  bool prefixes_say_all() const { return known_.prefixes_decide && keys_.size() <= in_prefix(); }
   bool are_sorted() const { return known_.is_ascending && prefixes_say_all(); }
   // Of entries that have this prefix; none where they have to be compared.
   std::optional<RowOrder> of_ties(uint64_t prefix) const {
@@ -100,7 +184,7 @@ class RowOrder {
       // Null is 0, as the empty text is, or 255.
       if (left == 0 || left > kPrefixTextBytes) return std::nullopt;
     }
-    return RowOrder(*rows_, keys_.subspan(1));
+    return RowOrder(*rows_, keys_.subspan(in_prefix()));
   }
 
   // Total: entries that are equal in all keys are in the order of their rows.
@@ -110,10 +194,11 @@ class RowOrder {
   }
 
  private:
+  size_t in_prefix() const { return packed_ == nullptr ? 1 : packed_->size(); }
   // Apart from less(), which is to be inlined where entries are sorted.
   [[gnu::noinline]] bool tie_less(uint32_t a, uint32_t b) const {
     if (prefixes_say_all()) return a < b;
-    for (const SortKey& key : keys_.subspan(known_.prefixes_decide ? 1 : 0)) {
+    for (const SortKey& key : keys_.subspan(known_.prefixes_decide ? in_prefix() : 0)) {
       const int order = compare(key, a, b);
       if (order != 0) return order < 0;
     }
@@ -137,7 +222,8 @@ class RowOrder {
 
   const ColumnStore* rows_;
   std::span<const SortKey> keys_;
-  uint32_t skipped_;
+  uint32_t skipped_ = 0;
+  const PackedKeys* packed_ = nullptr;
   Known known_;
 };
 
@@ -335,7 +421,8 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
   if (rows.row_count() >= UINT32_MAX) {
     fail_query(base::ErrorCode::kOutOfMemory, "a sort has more than 2^32 - 2 rows");
   }
-  RowOrder order(rows, keys);
+  const std::optional<PackedKeys> packed = PackedKeys::of(rows, keys);
+  RowOrder order(rows, keys, packed ? &*packed : nullptr);
   GrowingArray<SortEntry> entries;
   entries.resize(rows.row_count());
   const uint32_t pieces = workers.count_for(entries.size(), kSortRowsAWorkerMin);

@@ -137,6 +137,57 @@ TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
   }
 }
 
+// Numbers of few bits, some NULL, so that several keys lie in one prefix, whose places are full.
+TEST(SortedRowsModel, SeveralIntegersLieInOnePrefix) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  const std::vector<DataType> types = {kIntType, kBigIntType, kDateType, kBigIntType};
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    ColumnStore rows(types);
+    const uint32_t count = 1 + static_cast<uint32_t>(random() % 3000);
+    std::vector<uint64_t> domains;
+    std::vector<bool> nulls;
+    for (size_t c = 0; c < types.size(); ++c) {
+      domains.push_back(uint64_t{1} << random() % 8);
+      nulls.push_back(random() % 2 == 0);
+    }
+    for (uint32_t first = 0; first < count; first += kVectorRows) {
+      Selection selection;
+      select_all(std::min(kVectorRows, count - first), &selection);
+      std::vector<VectorBuffer> buffers;
+      for (const DataType& type : types) buffers.emplace_back(physical_type(type));
+      std::vector<Vector> vectors;
+      for (size_t c = 0; c < types.size(); ++c) {
+        for (uint32_t i = 0; i < selection.count; ++i) {
+          const int64_t value = static_cast<int64_t>(random() % domains[c]) - 5;
+          if (buffers[c].type() == PhysicalType::kInt32) {
+            buffers[c].values<int32_t>()[i] = static_cast<int32_t>(value);
+          } else {
+            buffers[c].values<int64_t>()[i] = value + (c == 3 ? INT64_MIN + 5 : 0);
+          }
+          if (nulls[c] && random() % 4 == 0) set_bit(buffers[c].nulls(), i);
+        }
+        vectors.push_back(nulls[c] ? buffers[c].view_with_nulls() : buffers[c].view());
+      }
+      rows.append(vectors, selection);
+    }
+    std::vector<SortKey> keys;
+    for (uint64_t i = 2 + random() % 3; i != 0; --i) {
+      const auto column = static_cast<uint32_t>(random() % types.size());
+      keys.push_back({column, random() % 2 == 0, random() % 2 == 0});
+    }
+    std::vector<uint32_t> expected(count);
+    std::iota(expected.begin(), expected.end(), 0U);
+    std::stable_sort(expected.begin(), expected.end(),
+                     [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+    ASSERT_EQ(sorted_rows(rows, keys, kNoLimit, Workers(stop)), expected);
+  }
+}
+
 TEST(RankSelectionModel, GivesTheRowsOfAStableSort) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

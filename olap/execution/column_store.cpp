@@ -186,11 +186,8 @@ void ColumnStore::absorb_column(size_t c, std::span<ColumnStore* const> others, 
   }
 }
 
-void ColumnStore::reorder(const GrowingArray<uint32_t>& to, const Workers& workers) {
-  DIPTYCH_CHECK(to.size() == rows_, "each row has its place");
-  uint64_t row = 0;
-  while (row < rows_ && to[row] == row) ++row;
-  if (row == rows_) return;
+template <class Move>
+void ColumnStore::move_rows(const Workers& workers, const Move& move) {
   for (Column& column : columns_) {
     if (!column.needed) continue;
     GrowingArray<std::byte> bytes;
@@ -200,16 +197,52 @@ void ColumnStore::reorder(const GrowingArray<uint32_t>& to, const Workers& worke
     workers.run_ranges(rows_, kAbsorbedRowsAWorkerMin, [&](RowRange range) {
       with_physical_type(column.type, [&](auto value) {
         using T = decltype(value);
-        const T* const from = reinterpret_cast<const T*>(column.bytes.data());
-        T* const sorted = reinterpret_cast<T*>(bytes.data());
-        for (uint64_t r = range.begin; r < range.end; ++r) sorted[to[r]] = from[r];
+        move(range, reinterpret_cast<const T*>(column.bytes.data()),
+             reinterpret_cast<T*>(bytes.data()));
       });
-      if (!column.has_nulls) return;
-      for (uint64_t r = range.begin; r < range.end; ++r) nulls[to[r]] = column.nulls[r];
+      if (column.has_nulls) move(range, column.nulls.data(), nulls.data());
     });
     column.bytes = std::move(bytes);
     column.nulls = std::move(nulls);
   }
+}
+
+void ColumnStore::reorder(const GrowingArray<uint32_t>& to, const Workers& workers) {
+  DIPTYCH_CHECK(to.size() == rows_, "each row has its place");
+  uint64_t row = 0;
+  while (row < rows_ && to[row] == row) ++row;
+  if (row == rows_) return;
+  move_rows(workers, [&](RowRange range, const auto* from, auto* moved) {
+    for (uint64_t r = range.begin; r < range.end; ++r) moved[to[r]] = from[r];
+  });
+}
+
+void ColumnStore::put_in_order(std::span<const uint32_t> order, const Workers& workers) {
+  DIPTYCH_CHECK(order.size() == rows_, "each row has its place");
+  uint64_t row = 0;
+  while (row < rows_ && order[row] == row) ++row;
+  if (row == rows_) return;
+  move_rows(workers, [&](RowRange range, const auto* from, auto* moved) {
+    for (uint64_t r = range.begin; r < range.end; ++r) {
+      workers.stop().check_at(r);
+      moved[r] = from[order[r]];
+    }
+  });
+}
+
+Vector ColumnStore::view(size_t c, uint64_t first, uint32_t count, uint64_t* nulls) const {
+  const Column& column = columns_[c];
+  Vector result;
+  result.type = column.type;
+  if (!column.needed) return result;
+  result.values = column.bytes.data() + first * column.width;
+  if (!column.has_nulls) return result;
+  std::fill_n(nulls, words_of(count), uint64_t{0});
+  for (uint32_t i = 0; i < count; ++i) {
+    nulls[i / 64] |= uint64_t{column.nulls[first + i] != 0} << (i % 64);
+  }
+  result.nulls = nulls;
+  return result;
 }
 
 void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t> rows) {

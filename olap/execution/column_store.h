@@ -47,6 +47,8 @@ class ColumnStore {
   void absorb_all(std::span<ColumnStore* const> others, const Workers& workers);
   // Row r becomes row to[r], by all workers; a column at a time. `to` has each row once.
   void reorder(const GrowingArray<uint32_t>& to, const Workers& workers);
+  // Row r becomes what row order[r] is, likewise.
+  void put_in_order(std::span<const uint32_t> order, const Workers& workers);
   // The copied texts, when nobody reads the store any more.
   QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
   // Appends rows of another store; long texts are copied.
@@ -74,6 +76,8 @@ class ColumnStore {
   static constexpr uint32_t kNoRow = UINT32_MAX;
   Vector gather(size_t column, const uint32_t* rows, const Selection& selection,
                 VectorBuffer* results) const;
+  // Rows [first, first + count), at most kVectorRows, where they lie; `nulls` has room for bits.
+  Vector view(size_t column, uint64_t first, uint32_t count, uint64_t* nulls) const;
 
  private:
   struct Column {
@@ -85,6 +89,9 @@ class ColumnStore {
     GrowingArray<uint8_t> nulls;  // a byte a row, once has_nulls
   };
 
+  // Moves all needed columns' rows by move(range, from, to).
+  template <class Move>
+  void move_rows(const Workers& workers, const Move& move);
   void absorb_column(size_t column, std::span<ColumnStore* const> others, uint64_t rows,
                      const Workers& workers);
   void make_expected_room();

@@ -504,7 +504,7 @@ Task PlanRunner::compute_window(const Operator& op, std::unique_ptr<WindowRows>*
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   const MeterScope scope(context_.meter, op);
   ColumnStore& rows = rows_of(parts, workers_);
-  auto table = std::make_unique<WindowTable>(context_, op, rows);
+  auto table = std::make_unique<WindowTable>(context_, op, &rows);
   say_memory(op, rows.memory_bytes() + table->kept_bytes());
   *computed = std::make_unique<WindowRows>(std::move(parts), std::move(table));
 }

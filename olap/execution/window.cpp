@@ -15,17 +15,15 @@ namespace {
 // equal to each other.
 void mark_differences(const WindowOrder& order, uint32_t column, std::vector<uint8_t>* differs) {
   const ColumnStore& rows = *order.rows;
+  const uint8_t* const nulls = rows.nulls(column);
   with_physical_type(rows.type(column), [&](auto type) {
     const auto* const values = rows.values<decltype(type)>(column);
-    for (size_t i = 1; i < order.row_at.size(); ++i) {
+    for (size_t i = 1; i < rows.row_count(); ++i) {
       order.stop->check_at(i);
-      const uint32_t row = order.row_at[i];
-      const uint32_t previous = order.row_at[i - 1];
-      const bool null = rows.is_null(column, row);
-      const bool previous_null = rows.is_null(column, previous);
-      const bool differ = null || previous_null ? null != previous_null
-                                                : value_less(values[row], values[previous]) ||
-                                                      value_less(values[previous], values[row]);
+      const bool null = nulls != nullptr && nulls[i] != 0;
+      const bool previous_null = nulls != nullptr && nulls[i - 1] != 0;
+      const bool differ =
+          null || previous_null ? null != previous_null : !value_equal(values[i], values[i - 1]);
       (*differs)[i] |= static_cast<uint8_t>(differ);
     }
   });
@@ -43,11 +41,11 @@ WindowResults::WindowResults(PhysicalType physical, size_t rows, const StopSigna
   stop.fill(bytes.data(), bytes.size(), std::byte{0});
 }
 
-WindowTable::WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows)
+WindowTable::WindowTable(const RunContext& context, const Operator& window, ColumnStore* rows)
     : charge_(context.memory, "the results of a window") {
-  order_.rows = &rows;
+  order_.rows = rows;
   order_.stop = context.stop;
-  const size_t count = rows.row_count();
+  const size_t count = rows->row_count();
   size_t bytes = count * (kSortBytesARow + 3 * sizeof(uint32_t) + 2);
   for (const WindowFunction& function : window.window_functions) {
     bytes += count * (physical_bytes(physical_type(function.type)) + 1);
@@ -57,7 +55,7 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
   charge_.set(bytes);
   context.stop->check();
   const Workers workers(context.arena, *context.stop);
-  sort(workers, window);
+  sort(workers, window, rows);
   find_groups(window);
   for (size_t i = 0; i < window.window_functions.size(); ++i) {
     context.stop->check();
@@ -74,15 +72,15 @@ size_t WindowTable::kept_bytes() const {
   return bytes;
 }
 
-void WindowTable::sort(const Workers& workers, const Operator& window) {
+void WindowTable::sort(const Workers& workers, const Operator& window, ColumnStore* rows) {
   std::vector<SortKey> keys;
   for (const uint32_t column : window.window_partition) keys.push_back({column, false, false});
   keys.insert(keys.end(), window.sort_keys.begin(), window.sort_keys.end());
-  order_.row_at = sorted_rows(*order_.rows, keys, kNoLimit, workers);
+  rows->put_in_order(sorted_rows(*rows, keys, kNoLimit, workers), workers);
 }
 
 void WindowTable::find_groups(const Operator& window) {
-  const auto count = static_cast<uint32_t>(order_.row_at.size());
+  const auto count = static_cast<uint32_t>(order_.rows->row_count());
   std::vector<uint8_t> differs(count, 0);
   for (const uint32_t column : window.window_partition) mark_differences(order_, column, &differs);
   for (uint32_t begin = 0, end = 0; begin < count; begin = end) {
@@ -104,7 +102,7 @@ void WindowTable::find_groups(const Operator& window) {
 // One function over all partitions, in runs of partitions with about as many rows each.
 void WindowTable::compute(const RunContext& context, const Operator& window, size_t function) {
   constexpr uint32_t kRunRowsMin = 4 * kVectorRows;
-  const auto rows = static_cast<uint32_t>(order_.row_at.size());
+  const auto rows = static_cast<uint32_t>(order_.rows->row_count());
   const uint32_t run_rows = std::max(kRunRowsMin, rows / (4 * context.arena->threads()) + 1);
   std::vector<size_t> starts;  // of runs: numbers of partitions
   for (size_t p = 0; p < order_.partitions.size(); ++p) {
@@ -139,7 +137,7 @@ void WindowTable::read(uint64_t first, const Selection& selection,
                        std::vector<VectorBuffer>* buffers, std::vector<Vector>* columns) const {
   const size_t inputs = order_.rows->column_count();
   for (size_t c = 0; c < inputs; ++c) {
-    (*columns)[c] = order_.rows->gather(c, order_.row_at.data() + first, selection, &(*buffers)[c]);
+    (*columns)[c] = order_.rows->view(c, first, selection.count, (*buffers)[c].nulls());
   }
   for (size_t f = 0; f < results_.size(); ++f) {
     const WindowResults& results = results_[f];

@@ -1,9 +1,9 @@
 // Window functions: the rows of each partition in order, and for each row a value of the rows
 // around it.
 //
-// Workers collect the rows; they are put together and sorted once, by partition and order; then
-// each function fills an array of results by position in that order, partition by partition. The
-// partitions are shared out to the workers in runs of about equal rows.
+// Workers collect the rows; they are put together and in order once, by partition and sort keys;
+// then each function fills an array of results by position, partition by partition. The partitions
+// are shared out to the workers in runs of about equal rows.
 //
 // Frames     two positions a row. ROWS and GROUPS count; RANGE with an offset looks for the key
 //            that the front end has computed as its bound, by binary search. EXCLUDE leaves up to
@@ -71,11 +71,11 @@ struct PositionRange {
   uint32_t size() const { return empty() ? 0 : end - begin; }
 };
 
-// The sorted rows: which positions are one partition, and which are peers of each other.
+// The sorted rows, each at its position: which positions are one partition, and which are peers of
+// each other.
 struct WindowOrder {
   const ColumnStore* rows = nullptr;
   const StopSignal* stop = nullptr;
-  std::vector<uint32_t> row_at;           // by position
   std::vector<PositionRange> partitions;  // in order
   std::vector<uint32_t> group_of;         // by position: the number of its group of peers
   std::vector<uint32_t> group_starts;     // by group, and one more
@@ -84,12 +84,10 @@ struct WindowOrder {
     const uint32_t group = group_of[position];
     return {group_starts[group], group_starts[group + 1]};
   }
-  bool is_null(uint32_t column, uint32_t position) const {
-    return rows->is_null(column, row_at[position]);
-  }
+  bool is_null(uint32_t column, uint32_t position) const { return rows->is_null(column, position); }
   template <class T>
   const T& value(uint32_t column, uint32_t position) const {
-    return rows->values<T>(column)[row_at[position]];
+    return rows->values<T>(column)[position];
   }
 };
 
@@ -110,9 +108,10 @@ struct WindowResults {
 
 class WindowTable {
  public:
-  WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows);
+  // Puts the rows, which stay, in their order.
+  WindowTable(const RunContext& context, const Operator& window, ColumnStore* rows);
 
-  uint64_t rows() const { return order_.row_at.size(); }
+  uint64_t rows() const { return order_.rows->row_count(); }
   uint64_t morsels() const { return (rows() + kVectorRows - 1) / kVectorRows; }
   size_t kept_bytes() const;  // beside the rows
   // Rows of positions [first, first + selection.count): the input's columns, then the results.
@@ -121,7 +120,7 @@ class WindowTable {
   std::vector<VectorBuffer> make_buffers() const;
 
  private:
-  void sort(const Workers& workers, const Operator& window);
+  static void sort(const Workers& workers, const Operator& window, ColumnStore* rows);
   void find_groups(const Operator& window);
   void compute(const RunContext& context, const Operator& window, size_t function);
 

@@ -33,16 +33,15 @@ struct FrameCall {
   const WindowOrder& order;
   const WindowFunction& function;
   WindowResults* results;
-  const uint32_t* row_at;
   FrameArgument arguments[2];  // string_agg and covar_pop have as many
 
   bool is_null(uint32_t position, size_t argument = 0) const {
     const uint8_t* const nulls = arguments[argument].nulls;
-    return nulls != nullptr && nulls[row_at[position]] != 0;
+    return nulls != nullptr && nulls[position] != 0;
   }
   template <class T>
   const T& value(uint32_t position, size_t argument = 0) const {
-    return reinterpret_cast<const T*>(arguments[argument].values)[row_at[position]];
+    return reinterpret_cast<const T*>(arguments[argument].values)[position];
   }
   void write(uint32_t position, std::optional<double> result) const {
     if (result) {
@@ -55,7 +54,7 @@ struct FrameCall {
 
 FrameCall make_call(const WindowOrder& order, const WindowFunction& function,
                     WindowResults* results) {
-  FrameCall call{order, function, results, order.row_at.data(), {}};
+  FrameCall call{order, function, results, {}};
   DIPTYCH_CHECK(function.arguments.size() <= std::size(call.arguments), "there is room for them");
   for (size_t i = 0; i < function.arguments.size(); ++i) {
     const uint32_t column = function.arguments[i];

@@ -341,6 +341,11 @@ TEST(ReorderedRowsModel, AreInThePlacesThatTheyWereGiven) {
       ExecutionArena arena(placement(workers));
       rows.reorder(to, Workers(&arena, stop));
       ASSERT_NO_FATAL_FAILURE(expect_equal(rows, expected));
+      // And back.
+      ColumnStore before(kSortedTypes);
+      before.append_rows(rows, {to.data(), to.size()});
+      rows.put_in_order({to.data(), to.size()}, Workers(&arena, stop));
+      ASSERT_NO_FATAL_FAILURE(expect_equal(rows, before));
     }
   }
 }

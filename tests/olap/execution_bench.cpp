@@ -302,8 +302,6 @@ void BM_WindowFrame(benchmark::State& state) {
   WindowOrder order;
   order.rows = &store;
   order.stop = &stop;
-  order.row_at.resize(kRows);
-  std::iota(order.row_at.begin(), order.row_at.end(), 0U);
   const auto side = static_cast<uint64_t>(state.range(0));
   const auto partition = static_cast<uint32_t>(state.range(1));
   WindowFunction sum{.kind = WindowKind::kAggregate,

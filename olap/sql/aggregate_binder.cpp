@@ -158,6 +158,51 @@ ExpressionPtr key_text(ExpressionPtr value) {
                          make_literal(kTextType, base::Value(std::string("-"))));
 }
 
+// A number that two rows of integers have in common only if they are one; nullptr where it would
+// take more than 38 digits, or one is no integer. The first is its highest part, signed; a NULL is
+// above its type's greatest value.
+ExpressionPtr key_number(std::vector<Bound>* row) {
+  constexpr uint32_t kBitsMax = 126;
+  const auto type_bits = [](const Bound& value) {
+    return value.expression->type.kind == TypeKind::kInt ? 32U : 64U;
+  };
+  const auto bits_of = [&](const Bound& value) {
+    return type_bits(value) + static_cast<uint32_t>(value.expression->nullable);
+  };
+  uint32_t bits = 0;
+  for (const Bound& value : *row) {
+    if (!is_integer(value.expression->type)) return nullptr;
+    bits += bits_of(value);
+  }
+  if (bits > kBitsMax) return nullptr;
+  const DataType type = bits <= 64 ? kBigIntType : decimal_type(kWideDecimalDigitsMax, 0);
+  const auto power_of_two = [&](uint32_t exponent) {
+    const base::int128_t number = base::int128_t{1} << exponent;
+    return bits <= 64 ? make_literal(type, base::Value(static_cast<int64_t>(number)))
+                      : make_literal(type, base::Value(base::DecimalValue{number, 0}));
+  };
+  const auto computed = [&](ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
+    return make_expression(kind, type, std::move(a), std::move(b));
+  };
+  ExpressionPtr key;
+  for (Bound& value : *row) {
+    const uint32_t width = bits_of(value);
+    const uint32_t highest = type_bits(value) - 1;
+    ExpressionPtr part = cast_to(std::move(value.expression), type);
+    if (part->nullable) {
+      part = computed(ExpressionKind::kCoalesce, std::move(part), power_of_two(highest));
+    }
+    if (key == nullptr) {
+      key = std::move(part);
+      continue;
+    }
+    part = computed(ExpressionKind::kAdd, std::move(part), power_of_two(highest));
+    key = computed(ExpressionKind::kMultiply, std::move(key), power_of_two(width));
+    key = computed(ExpressionKind::kAdd, std::move(key), std::move(part));
+  }
+  return key;
+}
+
 }  // namespace
 
 bool is_aggregate(std::string_view function) {
@@ -374,10 +419,13 @@ base::Result<void> ExpressionBinder::bind_counted_row(const PgQuery__FuncCall& c
   if (!row) return row.error();
   aggregate->argument = make_literal(kBigIntType, base::Value(int64_t{1}));
   if (call.agg_distinct == 0) return {};
-  ExpressionPtr key = make_literal(kTextType, base::Value(std::string()));
-  for (Bound& value : *row) {
-    key = make_expression(ExpressionKind::kConcat, kTextType, std::move(key),
-                          key_text(std::move(value.expression)));
+  ExpressionPtr key = key_number(&*row);
+  if (key == nullptr) {
+    key = make_literal(kTextType, base::Value(std::string()));
+    for (Bound& value : *row) {
+      key = make_expression(ExpressionKind::kConcat, kTextType, std::move(key),
+                            key_text(std::move(value.expression)));
+    }
   }
   aggregate->kind = AggregateKind::kCountDistinct;
   aggregate->argument = std::move(key);

@@ -411,7 +411,7 @@ std::unique_ptr<AggregateColumn> make_sum(const Aggregate& aggregate) {
   return std::make_unique<SumColumn<T>>(aggregate, scale);
 }
 
-std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
+std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate, const StopSignal& stop) {
   if (aggregate.kind == AggregateKind::kCountAll) return std::make_unique<CountColumn>(true);
   const PhysicalType argument = physical_type(aggregate.argument->type);
   switch (aggregate.kind) {
@@ -433,7 +433,7 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor: return make_bits(aggregate);
     case AggregateKind::kCovarPop: return make_covariance(aggregate);
-    case AggregateKind::kStringAgg: return make_string_agg(aggregate);
+    case AggregateKind::kStringAgg: return make_string_agg(aggregate, stop);
     case AggregateKind::kPercentileCont:
     case AggregateKind::kPercentileDisc:
     case AggregateKind::kMode: return make_ordered_set(aggregate);
@@ -478,9 +478,9 @@ std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregat
                                                        const StopSignal& stop) {
   const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||
                         (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
-  if (!distinct) return make_plain(aggregate);
+  if (!distinct) return make_plain(aggregate, stop);
   const PhysicalType argument = physical_type(updating_argument(aggregate).type);
-  return make_distinct(argument, make_plain(aggregate), stop);
+  return make_distinct(argument, make_plain(aggregate, stop), stop);
 }
 
 }  // namespace diptych::olap

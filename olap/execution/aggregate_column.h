@@ -87,7 +87,8 @@ std::unique_ptr<AggregateColumn> make_bits(const Aggregate& aggregate);
 // The covariance of DOUBLEs (moments.cpp).
 std::unique_ptr<AggregateColumn> make_covariance(const Aggregate& aggregate);
 // string_agg (string_agg.cpp).
-std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate);
+std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate,
+                                                 const StopSignal& stop);
 // Percentiles and mode (ordered_set.cpp).
 std::unique_ptr<AggregateColumn> make_ordered_set(const Aggregate& aggregate);
 

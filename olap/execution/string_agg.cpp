@@ -1,10 +1,12 @@
 // string_agg(text, delimiter [ORDER BY ...]): a group's rows in their order, put together.
 //
 // Without ORDER BY the order is that of arrival, so with several threads any. DISTINCT orders by
-// the text, up or down, and keeps a text's first row.
+// the text, up or down, and keeps a text's first row: of each worker as they come, where most are
+// repeated.
 
 #include <optional>
 
+#include "olap/execution/key_table.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/rows_by_group.h"
 #include "olap/execution/vector_texts.h"
@@ -29,14 +31,96 @@ std::vector<SortKey> order_of(const Aggregate& aggregate) {
   return aggregate.order;
 }
 
+// Which rows are the first of their group with their text. It gives up where that pays for few.
+class FirstTexts {
+ public:
+  explicit FirstTexts(const StopSignal& stop)
+      : packer_(kColumns, NullKeys::kNever),
+        table_(packer_, stop),
+        by_slot_(PhysicalType::kInt32),
+        keys_(size_t{kVectorRows} * packer_.words()),
+        hashes_(kVectorRows),
+        numbers_(kVectorRows) {}
+
+  size_t memory_bytes() const { return table_.memory_bytes(); }
+  bool pays() const { return rows_ < kTrialRows || table_.size() < rows_ / 2; }
+
+  // Of rows with a text. *groups: theirs, by number of the row; on return, of those in first().
+  void find(const Vector& texts, const Selection& rows, std::vector<uint32_t>* groups) {
+    for_numbered(rows, [&](uint32_t k, uint32_t slot) {
+      by_slot_.values<int32_t>()[slot] = static_cast<int32_t>((*groups)[k]);
+    });
+    const Vector columns[] = {by_slot_.view(), texts};
+    packer_.pack(columns, rows, keys_.data(), hashes_.data());
+    uint32_t known = table_.size();
+    table_.find_or_insert(keys_.data(), hashes_.data(), rows.count, texts.string_life,
+                          numbers_.data());
+    uint64_t bits[kVectorWords] = {};
+    size_t kept = 0;
+    for (uint32_t k = 0; k < rows.count; ++k) {
+      if (numbers_[k] != known) continue;
+      ++known;
+      set_bit(bits, rows.row(k));
+      (*groups)[kept++] = (*groups)[k];
+    }
+    groups->resize(kept);
+    select_bits(bits, rows.slots, &first_);
+    rows_ += rows.count;
+  }
+  const Selection& first() const { return first_; }
+
+ private:
+  static constexpr uint64_t kTrialRows = 64 * kVectorRows;
+  static constexpr PhysicalType kColumns[] = {PhysicalType::kInt32, PhysicalType::kString};
+
+  KeyPacker packer_;
+  KeyTable table_;
+  VectorBuffer by_slot_;
+  std::vector<uint64_t> keys_;
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> numbers_;
+  Selection first_;
+  uint64_t rows_ = 0;
+};
+
 class StringAggColumn : public RowsByGroup {
  public:
-  explicit StringAggColumn(const Aggregate& aggregate)
-      : RowsByGroup(argument_types(aggregate), order_of(aggregate)),
-        distinct_(aggregate.distinct) {}
+  StringAggColumn(const Aggregate& aggregate, const StopSignal& stop)
+      : RowsByGroup(argument_types(aggregate), order_of(aggregate)), distinct_(aggregate.distinct) {
+    if (distinct_) first_texts_ = std::make_unique<FirstTexts>(stop);
+  }
 
   void resize(uint32_t groups) override { results_.resize(groups, Result{}); }
-  size_t memory_bytes() const override { return RowsByGroup::memory_bytes() + results_.bytes(); }
+  size_t memory_bytes() const override {
+    const size_t texts = first_texts_ == nullptr ? 0 : first_texts_->memory_bytes();
+    return RowsByGroup::memory_bytes() + results_.bytes() + texts;
+  }
+
+  void update_all(std::span<const Vector> arguments, const Selection& rows,
+                  const uint32_t* groups) override {
+    if (first_texts_ == nullptr) return RowsByGroup::update_all(arguments, rows, groups);
+    const Vector& texts = arguments[0];
+    groups_.clear();
+    uint64_t present[kVectorWords];
+    std::copy_n(rows.bits, words_of(rows.slots), present);
+    for_numbered(rows, [&](uint32_t k, uint32_t slot) {
+      if (texts.is_null(slot)) {
+        present[slot / 64] &= ~(uint64_t{1} << (slot % 64));
+      } else {
+        groups_.push_back(groups == nullptr ? 0 : groups[k]);
+      }
+    });
+    select_bits(present, rows.slots, &present_);
+    first_texts_->find(texts, present_, &groups_);
+    RowsByGroup::update_all(arguments, first_texts_->first(), groups_.data());
+    if (!first_texts_->pays()) first_texts_.reset();
+  }
+  // Another's rows come as they are.
+  void merge(const AggregateColumn& other, const GroupMerge& groups,
+             const StopSignal& stop) override {
+    first_texts_.reset();
+    RowsByGroup::merge(other, groups, stop);
+  }
 
   void finish(const QueryLimits& limits) override {
     const auto* const texts = rows().values<StringRef>(kText);
@@ -82,18 +166,22 @@ class StringAggColumn : public RowsByGroup {
   };
 
   bool distinct_;
+  std::unique_ptr<FirstTexts> first_texts_;  // nullptr: all rows are kept
+  std::vector<uint32_t> groups_;
+  Selection present_;
   GrowingArray<Result> results_;
   std::optional<VectorTexts> results_texts_;  // from finish() on
 };
 
 }  // namespace
 
-std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate) {
+std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate,
+                                                 const StopSignal& stop) {
   if (aggregate.further.empty() || !aggregate.argument->type.is_string() ||
       !aggregate.further[0]->type.is_string()) {
     fail_query(base::ErrorCode::kUnsupported, "string_agg takes a text and a delimiter");
   }
-  return std::make_unique<StringAggColumn>(aggregate);
+  return std::make_unique<StringAggColumn>(aggregate, stop);
 }
 
 }  // namespace diptych::olap

@@ -44,6 +44,20 @@ Limits limits_of(const base::DataType& type) {
   return {INT64_MIN, INT64_MAX};
 }
 
+// A predicate whose first operand is the column.
+ExpressionPtr of_column(ExpressionKind kind, const Expression& column) {
+  auto operand = std::make_unique<Expression>();
+  operand->kind = ExpressionKind::kColumn;
+  operand->type = column.type;
+  operand->nullable = column.nullable;
+  operand->column = column.column;
+  auto predicate = std::make_unique<Expression>();
+  predicate->kind = kind;
+  predicate->type = {base::TypeKind::kBoolean};
+  predicate->children.push_back(std::move(operand));
+  return predicate;
+}
+
 }  // namespace
 
 bool holds_integers(const base::DataType& type) {
@@ -168,27 +182,17 @@ ExpressionPtr comparison(const ColumnRange& range) {
 }
 
 ExpressionPtr comparison(ExpressionKind kind, const Expression& column, base::Value value) {
-  ExpressionPtr predicate = null_test(column);
-  predicate->kind = kind;
   auto bound = std::make_unique<Expression>();
   bound->type = column.type;
   bound->nullable = false;
   bound->literal = std::move(value);
+  ExpressionPtr predicate = of_column(kind, column);
   predicate->children.push_back(std::move(bound));
   return predicate;
 }
 
 ExpressionPtr null_test(const Expression& column) {
-  auto tested = std::make_unique<Expression>();
-  tested->kind = ExpressionKind::kColumn;
-  tested->type = column.type;
-  tested->nullable = column.nullable;
-  tested->column = column.column;
-  auto predicate = std::make_unique<Expression>();
-  predicate->kind = ExpressionKind::kIsNull;
-  predicate->type = {base::TypeKind::kBoolean};
-  predicate->children.push_back(std::move(tested));
-  return predicate;
+  return of_column(ExpressionKind::kIsNull, column);
 }
 
 }  // namespace diptych::olap

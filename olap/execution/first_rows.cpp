@@ -15,21 +15,37 @@ namespace {
 // Overtaken rows that may lie beside as many as there are partitions.
 constexpr uint64_t kOvertakenMin = 64 * kVectorRows;
 
-// Whether the predicate says that the column is 1, or at most that, of whole numbers from 1 on.
-bool wants_first(const Expression& predicate, uint32_t column) {
-  if (predicate.children.size() != 2) return false;
-  const auto is_it = [&](const Expression& e) {
-    return e.kind == ExpressionKind::kColumn && e.column == column;
-  };
-  const bool is_left = is_it(*predicate.children[0]);
-  if (!is_left && !is_it(*predicate.children[1])) return false;
+// The column of which the predicate says that it is 1, or at most that, of whole numbers from 1 on.
+std::optional<uint32_t> column_of_firsts(const Expression& predicate) {
+  if (predicate.children.size() != 2) return std::nullopt;
+  const bool is_left = predicate.children[0]->kind == ExpressionKind::kColumn;
+  const Expression& column = *predicate.children[is_left ? 0 : 1];
   const Expression& bound = *predicate.children[is_left ? 1 : 0];
-  const auto* const value =
-      bound.kind == ExpressionKind::kLiteral ? std::get_if<int64_t>(&bound.literal) : nullptr;
-  if (value == nullptr) return false;
+  if (column.kind != ExpressionKind::kColumn || bound.kind != ExpressionKind::kLiteral) {
+    return std::nullopt;
+  }
+  const auto* const value = std::get_if<int64_t>(&bound.literal);
   const ExpressionKind kind = is_left ? predicate.kind : mirrored(predicate.kind);
-  return ((kind == ExpressionKind::kEqual || kind == ExpressionKind::kLessEqual) && *value == 1) ||
-         (kind == ExpressionKind::kLess && *value == 2);
+  const bool at_most = kind == ExpressionKind::kEqual || kind == ExpressionKind::kLessEqual;
+  const bool is_first = value != nullptr && ((at_most && *value == 1) ||
+                                             (kind == ExpressionKind::kLess && *value == 2));
+  return is_first ? std::optional(column.column) : std::nullopt;
+}
+
+// The window whose row numbers the operator's column is; nullptr: it is none.
+const Operator* window_of_number(const Operator& op, uint32_t column) {
+  const Operator* below = &op;
+  for (; below->kind != OperatorKind::kWindow; below = below->children[0].get()) {
+    if (below->kind == OperatorKind::kFilter) continue;
+    if (below->kind != OperatorKind::kProject) return nullptr;
+    const Expression& computed = *below->expressions[column];
+    if (computed.kind != ExpressionKind::kColumn) return nullptr;
+    column = computed.column;
+  }
+  const bool is_number = column == below->children[0]->output.size() &&
+                         below->window_functions.size() == 1 &&
+                         below->window_functions[0].kind == WindowKind::kRowNumber;
+  return is_number ? below : nullptr;
 }
 
 std::vector<KeyColumn> key_columns(const ColumnStore& rows, const std::vector<uint32_t>& columns) {
@@ -52,24 +68,10 @@ std::vector<SortKey> keys_within(const Operator& window) {
 const Operator* window_of_first_rows(const Operator& filter) {
   if (filter.kind != OperatorKind::kFilter) return nullptr;
   for (const ExpressionPtr& predicate : filter.predicates) {
-    for (uint32_t column = 0; column < filter.children[0]->output.size(); ++column) {
-      if (!wants_first(*predicate, column)) continue;
-      const Operator* below = filter.children[0].get();
-      uint32_t number = column;
-      while (below->kind == OperatorKind::kFilter || below->kind == OperatorKind::kProject) {
-        if (below->kind == OperatorKind::kProject) {
-          const Expression& computed = *below->expressions[number];
-          if (computed.kind != ExpressionKind::kColumn) break;
-          number = computed.column;
-        }
-        below = below->children[0].get();
-      }
-      const bool is_number = below->kind == OperatorKind::kWindow &&
-                             number == below->children[0]->output.size() &&
-                             below->window_functions.size() == 1 &&
-                             below->window_functions[0].kind == WindowKind::kRowNumber;
-      if (is_number) return below;
-    }
+    const std::optional<uint32_t> column = column_of_firsts(*predicate);
+    if (!column.has_value()) continue;
+    const Operator* const window = window_of_number(*filter.children[0], *column);
+    if (window != nullptr) return window;
   }
   return nullptr;
 }
@@ -129,8 +131,8 @@ void FirstRows::make_prefixes(const Batch& batch) {
       uint64_t prefix = null_prefix;
       if (!is_null) {
         prefix = key.descending ? ~prefix_of(values[slot]) : prefix_of(values[slot]);
-        decide = decide && prefix_decides(values[slot]) &&
-                 (vector.nulls == nullptr || prefix != null_prefix);
+        // Another batch may have NULLs.
+        decide = decide && prefix_decides(values[slot]) && prefix != null_prefix;
       }
       prefixes_[k] = prefix;
     }
@@ -200,7 +202,11 @@ void FirstRows::append(const Batch& batch) {
 
 void FirstRows::drop_overtaken() {
   ColumnStore kept(window_.children[0]->output, needed_);
-  kept.append_rows(rows_, {first_.data(), first_.size()});
+  for (size_t first = 0; first < first_.size(); first += StopSignal::kRowsBetween) {
+    stop_.check();
+    const size_t count = std::min<size_t>(StopSignal::kRowsBetween, first_.size() - first);
+    kept.append_rows(rows_, {first_.data() + first, count});
+  }
   rows_ = std::move(kept);
   std::iota(first_.data(), first_.data() + first_.size(), 0U);
 }

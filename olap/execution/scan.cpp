@@ -187,8 +187,20 @@ void ScanSource::keep_found(const Selection& rows) {
   std::copy_n(rows.bits, words_of(rows.slots), found_ + reader_.first() / 64);
 }
 
+uint64_t ScanSource::live_rows(const storage::Leaf& leaf) const {
+  const uint64_t* const live = leaf.live_bits() + reader_.first() / 64;
+  uint64_t rows = 0;
+  for (uint32_t w = 0; w < words_of(reader_.rows()); ++w) {
+    rows += static_cast<uint64_t>(std::popcount(live[w]));
+  }
+  return rows;
+}
+
 bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selected) {
-  if (is_ruled_out_) return true;
+  if (is_ruled_out_) {
+    if (worse_rows_ != nullptr) *worse_rows_ += live_rows(leaf);
+    return true;
+  }
   columns_.start();
   if (*selected == nullptr) {
     select(leaf);

@@ -3,11 +3,11 @@
 // A morsel is up to kMorselRows rows of one leaf. Leaves whose summaries exclude every row give no
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left: first those that the codes of a column answer (column_predicate.h), resolved once a morsel;
-// then, by expressions, the others, and what the form of a chunk cannot answer undecoded; then
-// the bound of a sort above with a LIMIT (top_bound.h); then joins above that drop rows
-// (join_filter.h). Where an earlier scan of the plan has found rows for
-// this one, no others are looked at (found_rows.h). A column is loaded when the first of them needs
-// it, or, once all have run and left a row, for the output: late materialisation (leaf_columns.h).
+// then, by expressions, the others, and what the form of a chunk cannot answer undecoded; then the
+// bound of a sort above with a LIMIT (top_bound.h); then joins above that drop rows
+// (join_filter.h). Where an earlier scan of the plan has found rows for this one, no others are
+// looked at (found_rows.h). A column is loaded when the first of them needs it, or, once all have
+// run and left a row, for the output: late materialisation (leaf_columns.h).
 //
 // Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
 // want it.
@@ -96,6 +96,7 @@ class ScanSource {
   void select(const storage::Leaf& leaf);
   void select_on_codes(const storage::Leaf& leaf);
   void keep_found(const Selection& rows);
+  uint64_t live_rows(const storage::Leaf& leaf) const;  // of the vector
   const Answer& answer(size_t condition);
   // Leaves in *rows, bits of a vector, those that pass conditions [first, end). True: a condition
   // was answered that some row may not pass.
@@ -131,7 +132,7 @@ class ScanSource {
   std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
   LeafColumns columns_;
   Selection selection_;
-  Selection joined_;  // of selection_, or of an equal scan's
+  Selection joined_;  // of selection_, or of an equal scan's: what bound and joins leave
   bool has_output_ = false;
 };
 

@@ -39,14 +39,18 @@ class PackedKeys {
  public:
   // Two keys at least; else nothing.
   static std::optional<PackedKeys> of(const ColumnStore& rows, std::span<const SortKey> keys) {
-    // Of so many different values those before leave hardly a tie: further bytes would be in vain.
+    const auto is_integer = [&](const SortKey& key) {
+      const PhysicalType type = rows.type(key.column);
+      return type == PhysicalType::kInt32 || type == PhysicalType::kInt64;
+    };
+    if (keys.size() < 2 || !is_integer(keys[1])) return std::nullopt;
+    // Where those before have so large a range they mostly leave no tie: more bytes are in vain.
     const auto bits_enough = static_cast<uint32_t>(std::bit_width(rows.row_count())) + 1;
     PackedKeys packed;
     uint32_t bits = 0;
     for (const SortKey& key : keys) {
       if (bits > bits_enough) break;
-      const PhysicalType type = rows.type(key.column);
-      if (type != PhysicalType::kInt32 && type != PhysicalType::kInt64) break;
+      if (!is_integer(key)) break;
       ValueBounds bounds;
       rows.widen(key.column, &bounds);
       const bool is_empty = bounds.min > bounds.max;

@@ -1,7 +1,7 @@
 // sorted_rows: the order of kept rows by several columns, as a permutation of their numbers.
 //
 // Entries of an order-preserving 8-byte prefix of the first key, or of the first ones where they
-// are integers of few different values, and a row number are sorted byte by byte; then those whose
+// are integers of small ranges, and a row number are sorted byte by byte; then those whose
 // prefixes tie in the same way by a text's next bytes or the next key, or, where that does not say
 // all (long texts), by comparison; then by row number, so it is stable.
 // With several workers, splitters from a sample cut the entries into ranges of the result: workers

@@ -67,7 +67,10 @@ OperatorPtr no_rows(Operator op) {
 // The only child whose rows these are; nullptr where there is none.
 OperatorPtr* same_rows(Operator* op) {
   auto& children = op->children;
-  if (op->kind == OperatorKind::kAppend) return children.size() == 1 ? &children[0] : nullptr;
+  // An append has the types of a first member that may be gone: its texts may be longer than these.
+  if (op->kind == OperatorKind::kAppend) {
+    return children.size() == 1 && children[0]->output == op->output ? &children[0] : nullptr;
+  }
   if (op->kind != OperatorKind::kHashJoin) return nullptr;
   const bool asks_none = passes_none(*op);
   const bool probe = op->join == JoinKind::kAnti && (asks_none || is_empty(*children[1]));

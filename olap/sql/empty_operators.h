@@ -7,7 +7,8 @@
 //
 // A condition that is FALSE or NULL, a LIMIT of 0, and what stands on these: so tools ask for a
 // query's columns (WHERE 1 = 0, LIMIT 0), and whole parts of generated queries are switched off. A
-// group by no key is a row even of nothing.
+// group by no key is a row even of nothing; the LIMIT of a correlated subquery is a window's filter
+// by then, and is not looked at.
 
 #pragma once
 

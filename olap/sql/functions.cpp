@@ -316,7 +316,7 @@ constexpr Signature kSignatures[] = {
     {"quote_ident", Function::kQuoteIdentifier, kTextType, "t"},
 };
 
-// A DECIMAL's is one.
+// DOUBLE, but of a DECIMAL a DECIMAL.
 BoundResult bind_sign(Call call) {
   const bool is_exact =
       call.arguments.size() == 1 && call.arguments[0].expression->type.kind == TypeKind::kDecimal;

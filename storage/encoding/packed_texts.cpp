@@ -233,8 +233,8 @@ class InRanges {
   std::vector<LetterBound> ends_;    // above(): it is not behind it; one less if the last has none
 };
 
-// Of a range whose bounds are no longer than eight letters or the shortest text: words decide, in
-// one comparison and without a branch.
+// Of a range whose bounds are no longer than eight letters, nor than the shortest text: words
+// decide, in one comparison and without a branch.
 class InWordRange {
  public:
   static bool decides(const ChunkHeader& chunk, const TextRange& range) {

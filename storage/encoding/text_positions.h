@@ -41,7 +41,7 @@ class TextPositions {
   template <class Passes>
   void select(uint32_t first, uint32_t count, const uint64_t* wanted, uint64_t* passing,
               const Passes& passes) const {
-    if (lengths_.bits == 0) {  // what a text is asked is then a loop without its length
+    if (lengths_.bits == 0) {  // so that nothing in the loop depends on a row's length
       const uint32_t length = least_;
       const auto length_of = [length](uint32_t) { return length; };
       return select_each(start(first), count, length_of, wanted, passing, passes);

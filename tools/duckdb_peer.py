@@ -189,17 +189,19 @@ def equal(ours, theirs, inexact):
 
 
 def sort_key(row):
-    """Numbers are rounded, so that two doubles that are equal enough sort alike; -0 is 0."""
-    key = []
+    """Numbers are rounded, so that two doubles that are equal enough sort alike; -0 is 0. Rows of
+    which all values are equal then sort by these as they are."""
+    rounded, exact = [], []
     for value in row:
         if value is None:
-            key.append((2, ""))
+            rounded.append((2, ""))
         elif isinstance(value, str):
-            key.append((1, value))
+            rounded.append((1, value))
         else:
-            number = value.value if isinstance(value, Truth) else value
-            key.append((0, f"{round(float(number), 6) + 0.0:+030.6f}"))
-    return key
+            number = float(value.value if isinstance(value, Truth) else value)
+            rounded.append((0, f"{round(number, 6) + 0.0:+030.6f}"))
+            exact.append(number)
+    return rounded, exact
 
 
 def other_widths(result, rows, width=None):

@@ -78,7 +78,7 @@ TEST_P(FirstRowsModel, TheFirstOfEachPartitionIsTheOne) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FirstRowsModel,
                          ::testing::Range(uint64_t{1},
-                                          uint64_t{diptych::test::kSanitized ? 9 : 41}));
+                                          uint64_t{diptych::test::kSanitized ? 9 : 25}));
 
 // Rows that are each before all of their partition that came before them: those are dropped.
 TEST(FirstRowsTest, OvertakenRowsAreDropped) {

@@ -152,7 +152,7 @@ TEST_P(TopBoundModel, TheBestRowsAreThose) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TopBoundModel,
                          ::testing::Range(uint64_t{1},
-                                          uint64_t{diptych::test::kSanitized ? 5 : 25}));
+                                          uint64_t{diptych::test::kSanitized ? 5 : 17}));
 
 // Rows (i, i % 1000 as a text, i, null where i % 1024 is 0).
 class TopBoundTest : public ::testing::TestWithParam<uint32_t> {

@@ -15,6 +15,12 @@ constexpr uint64_t kAbsorbedRowsAWorkerMin = 16 * kVectorRows;
 constexpr uint64_t kExpectedFactorMax = 16;
 constexpr double kExpectedRowsMax = 1 << 24;
 
+// Whether each number stands at its own place.
+bool are_in_order(std::span<const uint32_t> numbers) {
+  uint32_t place = 0;
+  return std::ranges::all_of(numbers, [&](uint32_t number) { return number == place++; });
+}
+
 }  // namespace
 
 ColumnStore::ColumnStore(std::span<const base::DataType> types, const std::vector<bool>& needed)
@@ -209,9 +215,7 @@ void ColumnStore::move_rows(const Workers& workers, const Move& move) {
 
 void ColumnStore::reorder(const GrowingArray<uint32_t>& to, const Workers& workers) {
   DIPTYCH_CHECK(to.size() == rows_, "each row has its place");
-  uint64_t row = 0;
-  while (row < rows_ && to[row] == row) ++row;
-  if (row == rows_) return;
+  if (are_in_order({to.data(), to.size()})) return;
   move_rows(workers, [&](RowRange range, const auto* from, auto* moved) {
     for (uint64_t r = range.begin; r < range.end; ++r) moved[to[r]] = from[r];
   });
@@ -219,9 +223,7 @@ void ColumnStore::reorder(const GrowingArray<uint32_t>& to, const Workers& worke
 
 void ColumnStore::put_in_order(std::span<const uint32_t> order, const Workers& workers) {
   DIPTYCH_CHECK(order.size() == rows_, "each row has its place");
-  uint64_t row = 0;
-  while (row < rows_ && order[row] == row) ++row;
-  if (row == rows_) return;
+  if (are_in_order(order)) return;
   move_rows(workers, [&](RowRange range, const auto* from, auto* moved) {
     for (uint64_t r = range.begin; r < range.end; ++r) {
       workers.stop().check_at(r);

@@ -45,14 +45,11 @@ std::optional<BoundedScan> bounded_scan(const Operator& sort) {
   return BoundedScan{below, column};
 }
 
-TopBound::Bound::Bound(ExpressionPtr condition, const Operator& scan, bool wants_nulls)
-    : wants_nulls_(wants_nulls), leaves_(Operator()) {
-  column_ = scan.columns[condition->children[0]->column];
-  Operator bounded;
-  bounded.columns = scan.columns;
-  bounded.predicates.push_back(std::move(condition));
-  leaves_ = LeafFilter(bounded);
-  conditions_ = column_conditions(bounded.predicates);
+TopBound::Bound::Bound(const Operator& bounded, bool wants_nulls)
+    : column_(bounded.columns[bounded.predicates[0]->children[0]->column]),
+      wants_nulls_(wants_nulls),
+      leaves_(bounded),
+      conditions_(column_conditions(bounded.predicates)) {
   // It stands for none of the scan's own.
   for (ColumnCondition& one : conditions_) one.conjuncts.clear();
 }
@@ -112,7 +109,10 @@ void TopBound::tighten(const ColumnStore& rows, size_t last) {
   const std::lock_guard lock(mutex_);
   if (last_ && !is_better(key, *last_)) return;
   const bool wants_nulls = key.index() != 0 && key_.nulls_first && is_nullable(scan_, column_);
-  bounds_.push_back(std::make_unique<const Bound>(condition_of(key), scan_, wants_nulls));
+  Operator bounded;
+  bounded.columns = scan_.columns;
+  bounded.predicates.push_back(condition_of(key));
+  bounds_.push_back(std::make_unique<const Bound>(bounded, wants_nulls));
   last_ = std::move(key);
 }
 

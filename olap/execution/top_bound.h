@@ -53,7 +53,8 @@ class TopBound {
    public:
     enum class Says : uint8_t { kNothing, kAsk, kNone };
 
-    Bound(ExpressionPtr condition, const Operator& scan, bool wants_nulls);
+    // `bounded`: of the scan's columns, with the condition as its one predicate.
+    Bound(const Operator& bounded, bool wants_nulls);
     // Whether rows of the leaf may be wanted: all of them, those of the condition, or none.
     Says of(const storage::Leaf& leaf) const;
     const ColumnCondition& condition() const { return conditions_[0]; }

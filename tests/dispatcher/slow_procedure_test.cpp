@@ -123,7 +123,7 @@ TEST(ConflictLimit, IsTheDatabasesAndNamesTheProcedure) {
         "holder", [&](Transaction& txn, const Nothing&) -> base::Result<Nothing> {
           auto row = txn.get_for_update<&Account::version>(bank->by_id, 0);
           if (!row) return row.error();
-          const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+          const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
           while (runs <= limit && std::chrono::steady_clock::now() < until) {
             std::this_thread::yield();
           }
@@ -137,11 +137,31 @@ TEST(ConflictLimit, IsTheDatabasesAndNamesTheProcedure) {
           if (!row) return row.error();
           return Nothing{};
         });
-    bool has_lost = false;  // the two meet in a batch, sooner or later
-    for (int i = 0; i < 500 && !has_lost; ++i) {
+    std::atomic<bool> is_in_gate = false;
+    std::atomic<bool> both_are_queued = false;
+    const auto gate = *bank->database->register_procedure<Nothing, Nothing>(
+        "gate", [&](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          // relaxed: it says nothing of anything else.
+          is_in_gate.store(true, std::memory_order_relaxed);
+          // acquire: pairs with the release below.
+          wait_until([&] { return both_are_queued.load(std::memory_order_acquire); });
+          return Nothing{};
+        });
+    bool has_lost = false;  // the two meet, unless the second worker is not run for so long
+    for (int i = 0; i < 100 && !has_lost; ++i) {
       runs = 0;
+      // relaxed: nobody is in the gate.
+      is_in_gate.store(false, std::memory_order_relaxed);
+      both_are_queued.store(false, std::memory_order_relaxed);
+      auto gated = bank->database->call(gate, {});
+      // relaxed: it says nothing of anything else.
+      EXPECT_TRUE(wait_until([&] { return is_in_gate.load(std::memory_order_relaxed); }));
       auto held = bank->database->call(holder, {});
-      const auto outcome = bank->database->call(unlucky, {}).get();
+      auto tried = bank->database->call(unlucky, {});
+      // release: pairs with the acquire in the gate: both are in the next batch.
+      both_are_queued.store(true, std::memory_order_release);
+      const auto outcome = tried.get();
+      static_cast<void>(gated.get());
       static_cast<void>(held.get());
       has_lost = !outcome.ok();
       if (!has_lost) continue;

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/sort_prefix.h"
 
@@ -120,43 +119,29 @@ void FirstRows::make_prefixes(const Batch& batch) {
   }
   const SortKey& key = keys_[0];
   const Vector& vector = batch.columns[key.column];
-  const uint64_t null_prefix = key.nulls_first ? 0 : UINT64_MAX;
+  KeyPrefixes prefixes(key, /*may_have_nulls=*/true);  // another batch may
   with_physical_type(vector.type, [&](auto type) {
-    using T = decltype(type);
-    const T* const values = vector.as<T>();
-    bool decide = true;
+    const auto* const values = vector.as<decltype(type)>();
     for (uint32_t k = 0; k < rows.count; ++k) {
       const uint32_t slot = rows.row(k);
-      const bool is_null = vector.is_null(slot);
-      uint64_t prefix = null_prefix;
-      if (!is_null) {
-        prefix = key.descending ? ~prefix_of(values[slot]) : prefix_of(values[slot]);
-        // Another batch may have NULLs.
-        decide = decide && prefix_decides(values[slot]) && prefix != null_prefix;
-      }
-      prefixes_[k] = prefix;
+      prefixes_[k] = vector.is_null(slot) ? prefixes.of_null() : prefixes.of(values[slot]);
     }
-    prefixes_decide_ = prefixes_decide_ && decide;
   });
+  prefixes_decide_ = prefixes_decide_ && prefixes.decide();
 }
 
 bool FirstRows::is_before(const Batch& batch, uint32_t slot, uint32_t kept) const {
   const uint64_t stored = rows_.row_count();
   for (const SortKey& key : keys_) {
     const Vector& vector = batch.columns[key.column];
-    const bool is_stored = kept < stored;
-    const uint32_t other = is_stored ? kept : added_[kept - stored];
-    const bool is_null = vector.is_null(slot);
-    const bool other_is_null = is_stored ? rows_.is_null(key.column, other) : vector.is_null(other);
-    if (is_null != other_is_null) return is_null == key.nulls_first;
-    if (is_null) continue;
-    const int order = with_physical_type(vector.type, [&](auto type) {
-      using T = decltype(type);
-      const T& value = vector.as<T>()[slot];
-      const T& of_other = is_stored ? rows_.values<T>(key.column)[other] : vector.as<T>()[other];
-      return value_less(value, of_other) ? -1 : value_less(of_other, value) ? 1 : 0;
-    });
-    if (order != 0) return (order < 0) != key.descending;
+    const auto cell_of_batch = [&](uint32_t at) {
+      return KeyCell{vector.values, at, vector.is_null(at)};
+    };
+    const KeyCell other = kept < stored ? KeyCell{rows_.values<std::byte>(key.column), kept,
+                                                  rows_.is_null(key.column, kept)}
+                                        : cell_of_batch(added_[kept - stored]);
+    const int order = compare_cells(key, vector.type, cell_of_batch(slot), other);
+    if (order != 0) return order < 0;
   }
   return false;
 }

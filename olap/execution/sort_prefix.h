@@ -1,4 +1,5 @@
-// The first key of a sort, normalised to eight bytes that compare as unsigned numbers.
+// The keys of a sort: the first one normalised to eight bytes that compare as unsigned numbers, and
+// any compared value by value.
 
 #pragma once
 
@@ -8,7 +9,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "olap/execution/comparison_kernels.h"
 #include "olap/execution/vector.h"
+#include "olap/plan.h"
 
 namespace diptych::olap {
 
@@ -61,6 +64,57 @@ inline bool prefix_decides(const base::Interval& value) {
 }
 inline bool prefix_decides(const base::StringRef& text, uint32_t skipped = 0) {
   return text.size() - skipped <= kPrefixTextBytes;
+}
+
+// Of rows, one after the other: their prefixes by a key, in the key's direction, and whether equal
+// ones have been of equal values only. NULLs have the least or the greatest prefix.
+class KeyPrefixes {
+ public:
+  // Where NULLs may be among the rows, or come later, a value with their prefix is not told from
+  // them.
+  KeyPrefixes(const SortKey& key, bool may_have_nulls)
+      : of_null_(key.nulls_first ? 0 : UINT64_MAX),
+        direction_(key.descending ? UINT64_MAX : 0),
+        may_have_nulls_(may_have_nulls) {}
+
+  uint64_t of_null() const { return of_null_; }
+  template <class T, class... Skipped>
+  uint64_t of(const T& value, Skipped... skipped) {
+    const uint64_t prefix = prefix_of(value, skipped...) ^ direction_;
+    decide_ = decide_ && prefix_decides(value, skipped...);
+    decide_ = decide_ && !(may_have_nulls_ && prefix == of_null_);
+    return prefix;
+  }
+  bool decide() const { return decide_; }
+
+ private:
+  uint64_t of_null_;
+  uint64_t direction_;
+  bool may_have_nulls_;
+  bool decide_ = true;
+};
+
+// A row's value of a key's column.
+struct KeyCell {
+  const void* values;
+  uint64_t row;
+  bool is_null;
+};
+
+// Below 0: a's row comes first by the key; 0: neither does.
+inline int compare_cells(const SortKey& key, PhysicalType type, const KeyCell& a,
+                         const KeyCell& b) {
+  if (a.is_null || b.is_null) {
+    if (a.is_null == b.is_null) return 0;
+    return a.is_null == key.nulls_first ? -1 : 1;
+  }
+  return with_physical_type(type, [&](auto any) {
+    using T = decltype(any);
+    const T& first = static_cast<const T*>(a.values)[a.row];
+    const T& second = static_cast<const T*>(b.values)[b.row];
+    const int order = value_less(first, second) ? -1 : value_less(second, first) ? 1 : 0;
+    return key.descending ? -order : order;
+  });
 }
 
 }  // namespace diptych::olap

@@ -10,7 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/sort_prefix.h"
 
@@ -139,9 +138,8 @@ class RowOrder {
       return known;
     }
     const SortKey& key = keys_[0];
-    const bool has_nulls = rows_->has_nulls(key.column);
-    const uint64_t null_prefix = key.nulls_first ? 0 : UINT64_MAX;
-    bool decide = true;
+    const uint8_t* const nulls = rows_->nulls(key.column);
+    KeyPrefixes prefixes(key, nulls != nullptr);
     uint64_t descents = 0;
     with_physical_type(rows_->type(key.column), [&](auto value) {
       using T = decltype(value);
@@ -149,26 +147,18 @@ class RowOrder {
       uint64_t before = 0;
       for (SortEntry& entry : entries) {
         stop.check_at(entry.row);
-        const bool is_null = has_nulls && rows_->is_null(key.column, entry.row);
-        uint64_t prefix = null_prefix;
-        if (!is_null) {
-          const T& of_row = values[entry.row];
-          if constexpr (std::is_same_v<T, base::StringRef>) {
-            prefix = prefix_of(of_row, skipped_);
-            decide = decide && prefix_decides(of_row, skipped_);
-          } else {
-            prefix = prefix_of(of_row);
-            decide = decide && prefix_decides(of_row);
-          }
-          if (key.descending) prefix = ~prefix;
-          decide = decide && !(has_nulls && prefix == null_prefix);
+        if (nulls != nullptr && nulls[entry.row] != 0) {
+          entry.prefix = prefixes.of_null();
+        } else if constexpr (std::is_same_v<T, base::StringRef>) {
+          entry.prefix = prefixes.of(values[entry.row], skipped_);
+        } else {
+          entry.prefix = prefixes.of(values[entry.row]);
         }
-        entry.prefix = prefix;
-        descents += static_cast<uint64_t>(prefix < before);
-        before = prefix;
+        descents += static_cast<uint64_t>(entry.prefix < before);
+        before = entry.prefix;
       }
     });
-    return {decide, descents == 0};
+    return {prefixes.decide(), descents == 0};
   }
 
   // What make_prefixes() found for all entries.
@@ -203,25 +193,13 @@ class RowOrder {
   [[gnu::noinline]] bool tie_less(uint32_t a, uint32_t b) const {
     if (prefixes_say_all()) return a < b;
     for (const SortKey& key : keys_.subspan(known_.prefixes_decide ? in_prefix() : 0)) {
-      const int order = compare(key, a, b);
+      const int order = compare_cells(key, rows_->type(key.column), cell(key, a), cell(key, b));
       if (order != 0) return order < 0;
     }
     return a < b;
   }
-  int compare(const SortKey& key, uint32_t a, uint32_t b) const {
-    const bool a_null = rows_->is_null(key.column, a);
-    const bool b_null = rows_->is_null(key.column, b);
-    if (a_null || b_null) {
-      if (a_null == b_null) return 0;
-      return a_null == key.nulls_first ? -1 : 1;
-    }
-    return with_physical_type(rows_->type(key.column), [&](auto value) {
-      const auto* const values = rows_->values<decltype(value)>(key.column);
-      const int order = value_less(values[a], values[b])   ? -1
-                        : value_less(values[b], values[a]) ? 1
-                                                           : 0;
-      return key.descending ? -order : order;
-    });
+  KeyCell cell(const SortKey& key, uint32_t row) const {
+    return {rows_->values<std::byte>(key.column), row, rows_->is_null(key.column, row)};
   }
 
   const ColumnStore* rows_;

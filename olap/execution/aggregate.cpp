@@ -46,13 +46,13 @@ bool is_stored(const Operator& source, uint32_t column) {
   }
 }
 
-std::vector<KeyColumn> group_key_columns(const Operator& aggregate,
+std::vector<KeyColumn> group_key_columns(const Operator& source,
                                          std::span<const ExpressionPtr> keys) {
   std::vector<KeyColumn> columns;
   for (const ExpressionPtr& key : keys) {
     columns.push_back({physical_type(key->type)});
     const bool bounded = key->type.is_string() && key->type.length != 0;
-    if (bounded && is_stored(*aggregate.children[0], *key)) {
+    if (bounded && is_stored(source, *key)) {
       columns.back().text_bytes_max = key->type.length;
     }
   }
@@ -78,14 +78,18 @@ GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
     : GroupTable(aggregate, limits, aggregate.expressions.size()) {}
 
 GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits, size_t keys)
+    : GroupTable(aggregate, *aggregate.children[0], limits, keys) {}
+
+GroupTable::GroupTable(const Operator& aggregate, const Operator& source, const QueryLimits& limits,
+                       size_t keys)
     : aggregate_(aggregate),
       key_expressions_(std::span(aggregate.expressions).first(keys)),
       limits_(limits),
       has_keys_(!key_expressions_.empty()),
       nulls_(null_keys(key_expressions_)),
-      packer_(group_key_columns(aggregate, key_expressions_), nulls_),
+      packer_(group_key_columns(source, key_expressions_), nulls_),
       table_(packer_, *limits.stop),
-      direct_(group_key_columns(aggregate, key_expressions_), packer_, table_, *limits.stop),
+      direct_(group_key_columns(source, key_expressions_), packer_, table_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows + kFillAhead),
@@ -249,7 +253,8 @@ void GroupTable::split(uint32_t partitions, const StopSignal& stop) {
   charge();
 }
 
-void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSignal& stop) {
+std::vector<uint32_t> GroupTable::merge(const GroupTable& other, uint32_t partition,
+                                        const StopSignal& stop) {
   const GroupSplit whole(other.groups());
   const GroupSplit& split = other.split_.has_value() ? *other.split_ : whole;
   const uint32_t merged = split.size(partition);
@@ -286,6 +291,7 @@ void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSi
     columns_[i]->merge(*other.columns_[i], groups, stop);
   }
   charge();
+  return to;
 }
 
 void GroupTable::add_sets(const GroupTable& finest, const std::vector<std::vector<bool>>& sets) {

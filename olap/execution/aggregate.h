@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "olap/execution/aggregate_column.h"
@@ -31,6 +32,9 @@ class GroupTable {
   // all), and aggregates.
   GroupTable(const Operator& aggregate, const QueryLimits& limits);
   GroupTable(const Operator& aggregate, const QueryLimits& limits, size_t keys);
+  // An aggregate without a child: `source` gives the rows.
+  GroupTable(const Operator& aggregate, const Operator& source, const QueryLimits& limits,
+             size_t keys);
 
   // From here on the keys come from the tables of joins below, which outlive every update().
   // `rows_differ`: no two build rows have equal keys.
@@ -41,11 +45,13 @@ class GroupTable {
   bool is_keyed_by_build_row() const { return is_keyed_by_build_row_; }
 
   void update(const Batch& batch);
+  // numbers()[k] = the group of the k-th selected row of the last update().
+  std::span<const uint32_t> numbers() const { return numbers_; }
   // From here on this table's groups are merged into others, a partition at a time.
   void split(uint32_t partitions, const StopSignal& stop);
   // Adds the groups of a partition of the other table, of all where it is not split. Its texts are
-  // shared: they must stay until this table is done with.
-  void merge(const GroupTable& other, uint32_t partition, const StopSignal& stop);
+  // shared: they must stay until this table is done with. Returns the groups' numbers here.
+  std::vector<uint32_t> merge(const GroupTable& other, uint32_t partition, const StopSignal& stop);
   // Adds another table's groups once for each grouping set: that table has this one's keys but the
   // last, which is the set's number (expand.h: of its input's rows, not of copies of them).
   void add_sets(const GroupTable& finest, const std::vector<std::vector<bool>>& sets);

@@ -202,10 +202,9 @@ void FirstRows::absorb(const FirstRows& other) {
   Selection rows;
   batch.columns.resize(buffers.size());
   batch.selection = &rows;
-  for (uint64_t first = 0; first < other.partitions(); first += kVectorRows) {
+  for (uint64_t first = 0; first < other.rows(); first += kVectorRows) {
     stop_.check();
-    select_all(static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, other.partitions() - first)),
-               &rows);
+    select_all(static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, other.rows() - first)), &rows);
     other.read(first, rows, &buffers, &batch.columns);
     append(batch);
   }
@@ -229,14 +228,6 @@ void FirstRows::read(uint64_t first, const Selection& selection, std::vector<Vec
   (*columns)[inputs] = (*buffers)[inputs].view();
   // Texts lie in these rows, which may go before what keeps them.
   for (Vector& column : *columns) column.string_life = StringLife::kBatch;
-}
-
-bool FirstRowsSource::run(uint64_t morsel) {
-  const uint64_t first = morsel * kVectorRows;
-  const uint64_t count = std::min<uint64_t>(kVectorRows, rows_.partitions() - first);
-  select_all(static_cast<uint32_t>(count), &selection_);
-  rows_.read(first, selection_, &buffers_, &batch_.columns);
-  return next_->push(batch_);
 }
 
 }  // namespace diptych::olap

@@ -38,9 +38,9 @@ class FirstRows {
   // Adds another worker's, whose rows come after this one's.
   void absorb(const FirstRows& other);
 
-  uint64_t partitions() const { return first_.size(); }
+  uint64_t rows() const { return first_.size(); }  // one a partition
   size_t memory_bytes() const { return charge_.bytes(); }
-  // Rows of partitions [first, first + selection.count): the window's output.
+  // Those of partitions [first, first + selection.count): the window's output.
   void read(uint64_t first, const Selection& selection, std::vector<VectorBuffer>* buffers,
             std::vector<Vector>* columns) const;
   std::vector<VectorBuffer> make_buffers() const;
@@ -72,39 +72,6 @@ class FirstRows {
   bool prefixes_decide_ = true;     // those that are equal are of equal keys, of all rows so far
   std::vector<uint16_t> added_;     // the batch's slots that come to rows_
   MemoryCharge charge_;
-};
-
-class FirstRowsStage : public Stage {
- public:
-  explicit FirstRowsStage(FirstRows* part) : part_(part) {}
-  bool push(Batch& batch) override {
-    part_->append(batch);
-    return true;
-  }
-
- private:
-  FirstRows* part_;
-};
-
-class FirstRowsSource : public MorselSource {
- public:
-  FirstRowsSource(const FirstRows& rows, StagePtr next)
-      : rows_(rows), next_(std::move(next)), buffers_(rows.make_buffers()) {
-    batch_.columns.resize(buffers_.size());
-    batch_.selection = &selection_;
-  }
-  bool run(uint64_t morsel) override;
-
-  static uint64_t morsels(const FirstRows& rows) {
-    return (rows.partitions() + kVectorRows - 1) / kVectorRows;
-  }
-
- private:
-  const FirstRows& rows_;
-  StagePtr next_;
-  std::vector<VectorBuffer> buffers_;
-  Batch batch_;
-  Selection selection_;
 };
 
 }  // namespace diptych::olap

@@ -78,6 +78,7 @@ NeededColumns::NeededColumns(const Operator& root, size_t root_columns,
 
 void NeededColumns::visit_all(const Operator& root, size_t root_columns) {
   needed_.clear();
+  above_.clear();
   kept_.clear();
   gathered_.clear();
   late_.clear();
@@ -114,6 +115,7 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
       break;
     case OperatorKind::kWindow:
       needed.resize(op.children[0]->output.size());
+      above_[&op] = needed;
       for (const uint32_t column : op.window_partition) needed[column] = true;
       for (const SortKey& key : op.sort_keys) needed[key.column] = true;
       for (const WindowFunction& function : op.window_functions) mark_read(function, &needed);

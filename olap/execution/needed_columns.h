@@ -51,6 +51,8 @@ class NeededColumns {
                 const RepeatedOperators* repeated = nullptr);
 
   const std::vector<bool>& of(const Operator& op) const { return needed_.at(&op); }
+  // The input's columns that somebody above a window reads; it may read others itself.
+  const std::vector<bool>& above(const Operator& window) const { return above_.at(&window); }
   // The columns of a join's build side that its output or its residual predicates need, and of
   // which the probe side has no twin: those that its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
@@ -105,6 +107,7 @@ class NeededColumns {
   const RepeatedOperators* const repeated_;
   std::map<size_t, std::vector<bool>> wanted_;  // by number of the repeated windows
   std::unordered_map<const Operator*, std::vector<bool>> needed_;
+  std::unordered_map<const Operator*, std::vector<bool>> above_;     // by window
   std::unordered_map<const Operator*, std::vector<bool>> kept_;      // by join
   std::unordered_map<const Operator*, std::vector<bool>> gathered_;  // by join
   std::unordered_map<const Operator*, std::vector<bool>> late_;      // by join

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "olap/execution/expand.h"
+#include "olap/execution/kept_rows.h"
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/result_stage.h"
@@ -15,6 +16,7 @@
 #include "olap/execution/shared_scans.h"
 #include "olap/execution/sort.h"
 #include "olap/execution/sorted_rows.h"
+#include "olap/execution/window_totals.h"
 
 namespace diptych::olap {
 
@@ -124,6 +126,14 @@ ColumnPath PlanRunner::path_of(const Operator& join, uint32_t build_column) cons
 void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
                             const SourceFactory& make_source) {
   run_pipeline(context_, morsels, workers, metered(op, make_source));
+}
+
+template <class Rows>
+void PlanRunner::run_kept_rows(const Operator& op, const Rows& rows, uint32_t workers,
+                               const StageFactory& sink) {
+  run_source(op, KeptRowsSource<Rows>::morsels(rows), workers, [&](uint32_t worker) {
+    return std::make_unique<KeptRowsSource<Rows>>(rows, sink(worker));
+  });
 }
 
 SourceFactory PlanRunner::metered(const Operator& op, const SourceFactory& make_source) {
@@ -433,7 +443,7 @@ Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   if (bounded) top_bounds_[bounded->scan] = &top.emplace(op, *bounded);
   const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<SortPart>(context_, op, *needed_, top ? &*top : nullptr);
-    return std::make_unique<SortStage>(parts[worker].get());
+    return std::make_unique<CollectStage<SortPart>>(parts[worker].get());
   };
   co_await run(*op.children[0], collect);
   if (bounded) top_bounds_.erase(bounded->scan);
@@ -455,8 +465,9 @@ Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
 
 Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
-  if (!repeated.has_value() && first_row_windows_.contains(&op)) {
-    co_return co_await run_first_rows(op, sink);
+  if (!repeated.has_value()) {
+    if (first_row_windows_.contains(&op)) co_return co_await run_first_rows(op, sink);
+    if (are_totals(op)) co_return co_await run_window_totals(op, sink);
   }
   std::unique_ptr<WindowRows> computed;
   std::unique_ptr<WindowRows>& rows =
@@ -466,16 +477,14 @@ Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   } else {
     say_shared(op, "the rows of an equal window of the plan");
   }
-  const WindowTable& table = *rows->table;
-  run_source(op, table.morsels(), kOneWorker,
-             [&](uint32_t worker) { return std::make_unique<WindowSource>(table, sink(worker)); });
+  run_kept_rows(op, *rows->table, kOneWorker, sink);
 }
 
 Task PlanRunner::run_first_rows(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<FirstRows>> parts(context_.arena->threads());
   const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<FirstRows>(context_, op, *needed_);
-    return std::make_unique<FirstRowsStage>(parts[worker].get());
+    return std::make_unique<CollectStage<FirstRows>>(parts[worker].get());
   };
   co_await run(*op.children[0], collect);
   parts = made_parts(std::move(parts), context_, op, *needed_);
@@ -489,16 +498,31 @@ Task PlanRunner::run_first_rows(const Operator& op, const StageFactory& sink) {
   }
   say_memory(op, rows.memory_bytes());
   say_shared(op, "the first row of each partition, unsorted");
-  run_source(op, FirstRowsSource::morsels(rows), kOneWorker, [&](uint32_t worker) {
-    return std::make_unique<FirstRowsSource>(rows, sink(worker));
-  });
+  run_kept_rows(op, rows, kOneWorker, sink);
+}
+
+Task PlanRunner::run_window_totals(const Operator& op, const StageFactory& sink) {
+  std::vector<std::unique_ptr<WindowTotals>> parts(context_.arena->threads());
+  const StageFactory collect = [&](uint32_t worker) {
+    parts[worker] = std::make_unique<WindowTotals>(context_, op, *needed_);
+    return std::make_unique<CollectStage<WindowTotals>>(parts[worker].get());
+  };
+  co_await run(*op.children[0], collect);
+  parts = made_parts(std::move(parts), context_, op, *needed_);
+  {
+    const MeterScope scope(context_.meter, op);
+    parts[0]->finish(std::span(parts).subspan(1), workers_);
+  }
+  say_memory(op, parts[0]->memory_bytes());
+  say_shared(op, "aggregates of whole partitions, unsorted");
+  run_kept_rows(op, *parts[0], context_.arena->threads(), sink);
 }
 
 Task PlanRunner::compute_window(const Operator& op, std::unique_ptr<WindowRows>* computed) {
   std::vector<std::unique_ptr<WindowPart>> parts(context_.arena->threads());
   const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<WindowPart>(op, *needed_, context_.memory);
-    return std::make_unique<WindowStage>(parts[worker].get());
+    return std::make_unique<CollectStage<WindowPart>>(parts[worker].get());
   };
   co_await run(*op.children[0], collect);
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);

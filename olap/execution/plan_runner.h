@@ -72,7 +72,11 @@ class PlanRunner {
   // run_pipeline() with sources of the operator.
   void run_source(const Operator& op, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
-  // The same sources, told of by the meter if there is one.
+  // The rows that an operator has kept (kept_rows.h).
+  template <class Rows>
+  void run_kept_rows(const Operator& op, const Rows& rows, uint32_t workers,
+                     const StageFactory& sink);
+  // An operator's sources, told of by the meter if there is one.
   SourceFactory metered(const Operator& op, const SourceFactory& make_source);
   // Tells the meter, if there is one.
   void say_memory(const Operator& op, size_t bytes);
@@ -99,6 +103,7 @@ class PlanRunner {
                   const StageFactory& sink);
   Task run_window(const Operator& op, const StageFactory& sink);
   Task run_first_rows(const Operator& op, const StageFactory& sink);
+  Task run_window_totals(const Operator& op, const StageFactory& sink);
   Task compute_window(const Operator& op, std::unique_ptr<WindowRows>* rows);
 
   // recursion.cpp

@@ -55,18 +55,6 @@ class SortPart {
   MemoryCharge charge_;
 };
 
-class SortStage : public Stage {
- public:
-  explicit SortStage(SortPart* part) : part_(part) {}
-  bool push(Batch& batch) override {
-    part_->append(batch);
-    return true;
-  }
-
- private:
-  SortPart* part_;
-};
-
 // Pushes rows[order[i]] for i from `first`; morsel m is kVectorRows of them.
 class StoredSource : public MorselSource {
  public:

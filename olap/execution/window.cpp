@@ -155,12 +155,4 @@ void WindowTable::read(uint64_t first, const Selection& selection,
   for (Vector& column : *columns) column.string_life = StringLife::kBatch;
 }
 
-bool WindowSource::run(uint64_t morsel) {
-  const uint64_t first = morsel * kVectorRows;
-  const uint64_t count = std::min<uint64_t>(kVectorRows, table_.rows() - first);
-  select_all(static_cast<uint32_t>(count), &selection_);
-  table_.read(first, selection_, &buffers_, &batch_.columns);
-  return next_->push(batch_);
-}
-
 }  // namespace diptych::olap

@@ -49,18 +49,6 @@ class WindowPart {
   MemoryCharge charge_;
 };
 
-class WindowStage : public Stage {
- public:
-  explicit WindowStage(WindowPart* part) : part_(part) {}
-  bool push(Batch& batch) override {
-    part_->append(batch);
-    return true;
-  }
-
- private:
-  WindowPart* part_;
-};
-
 // Positions [begin, end) of the order.
 struct PositionRange {
   uint32_t begin = 0;
@@ -112,7 +100,6 @@ class WindowTable {
   WindowTable(const RunContext& context, const Operator& window, ColumnStore* rows);
 
   uint64_t rows() const { return order_.rows->row_count(); }
-  uint64_t morsels() const { return (rows() + kVectorRows - 1) / kVectorRows; }
   size_t kept_bytes() const;  // beside the rows
   // Rows of positions [first, first + selection.count): the input's columns, then the results.
   void read(uint64_t first, const Selection& selection, std::vector<VectorBuffer>* buffers,
@@ -127,23 +114,6 @@ class WindowTable {
   WindowOrder order_;
   std::vector<WindowResults> results_;
   MemoryCharge charge_;
-};
-
-class WindowSource : public MorselSource {
- public:
-  WindowSource(const WindowTable& table, StagePtr next)
-      : table_(table), next_(std::move(next)), buffers_(table.make_buffers()) {
-    batch_.columns.resize(buffers_.size());
-    batch_.selection = &selection_;
-  }
-  bool run(uint64_t morsel) override;
-
- private:
-  const WindowTable& table_;
-  StagePtr next_;
-  std::vector<VectorBuffer> buffers_;
-  Batch batch_;
-  Selection selection_;
 };
 
 // Fills the results of one function for one partition (window_functions.cpp,

@@ -1,6 +1,9 @@
 #include "base/address_reserve.h"
 
 #include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
 
 #include <numa.h>
 #include <numaif.h>
@@ -55,16 +58,21 @@ std::byte* AddressReserve::take(size_t bytes) {
     found = std::ranges::find_if(free_, is_long_enough);
   }
   std::byte* const data = found->first;
-  const size_t rest = found->second - bytes;
-  free_.erase(found);
-  if (rest != 0) free_.emplace(data + bytes, rest);
+  auto rest = free_.extract(found);
+  rest.key() += bytes;
+  rest.mapped() -= bytes;
+  if (rest.mapped() != 0) free_.insert(std::move(rest));
   return data;
 }
 
 void AddressReserve::give_back(std::byte* data, size_t bytes) {
   release_memory(data, bytes);
   const std::lock_guard lock(mutex_);
-  add_free(data, bytes);
+  try {
+    add_free(data, bytes);
+  } catch (const std::bad_alloc&) {
+    // Its memory is given back; only addresses are lost. Destructors call this.
+  }
 }
 
 bool AddressReserve::has(const std::byte* data) {
@@ -88,6 +96,7 @@ void AddressReserve::release_free(std::byte* data, size_t bytes) {
 // One huge page longer than asked for, so that whole ones lie within.
 bool AddressReserve::add_range(size_t bytes) {
   const size_t mapped_bytes = bytes + kHugePageBytes;
+  ranges_.reserve(ranges_.size() + 1);  // what is mapped is not lost
   void* const mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return false;
@@ -104,17 +113,22 @@ bool AddressReserve::add_range(size_t bytes) {
 void AddressReserve::add_free(std::byte* data, size_t bytes) {
   auto next = free_.lower_bound(data);
   DIPTYCH_CHECK(next == free_.end() || data + bytes <= next->first, "a region is given back once");
-  if (next != free_.end() && data + bytes == next->first) {
-    bytes += next->second;
-    next = free_.erase(next);
-  }
+  const bool joins_next = next != free_.end() && data + bytes == next->first;
   if (next != free_.begin()) {
     const auto before = std::prev(next);
     DIPTYCH_CHECK(before->first + before->second <= data, "a region is given back once");
     if (before->first + before->second == data) {
       before->second += bytes;
+      if (joins_next) before->second += free_.extract(next).mapped();
       return;
     }
+  }
+  if (joins_next) {
+    auto joined = free_.extract(next);
+    joined.key() = data;
+    joined.mapped() += bytes;
+    free_.insert(std::move(joined));
+    return;
   }
   free_.emplace(data, bytes);
 }

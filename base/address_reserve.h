@@ -37,7 +37,8 @@ class AddressReserve {
   // `bytes` (whole pages) of zeroes, at a page. nullptr: the system gives no more addresses (a
   // limit of the process, strict overcommit).
   std::byte* take(size_t bytes);
-  // All that one take() gave.
+  // All that one take() gave. Does not fail: where there is no memory to note them, addresses are
+  // lost, without pages.
   void give_back(std::byte* data, size_t bytes);
   bool has(const std::byte* data);
   // For who touches memory that may have been given back meanwhile: what of it is free has no

@@ -102,6 +102,7 @@ class Engine {
   // Between batches: the catalog got a table or an index.
   void add_table(base::TableId table);
   // kAlreadyExists: a unique index and rows with equal keys (named in the message).
+  // kInvalidArgument: a row's key is longer than a key may be. kOutOfMemory.
   base::Result<void> add_index(base::TableId table, base::IndexId index);
 
   // Ids are dense, in the order of registration. Names are the caller's to keep apart.
@@ -123,7 +124,8 @@ class Engine {
   // Of a request, procedure, arguments, now, random_seed, read_vid and commit_vid are as they were:
   // it reads the snapshot that it read, its rows get the RowIDs that they had, and it gets its VID.
   // The order makes conflicts impossible; one thread runs them. kCorrupt: a call did something else
-  // than it once did; the engine must then be discarded.
+  // than it once did, or read older data than its batch began with; the engine must then be
+  // discarded.
   base::Result<void> replay_batch(std::span<Request* const> requests, InsertedOfRequests inserted);
   // The same from the updates that some batches have exported, in place of their calls: no
   // procedure runs. All workers take part, and the updates are pushed as one batch's. They were

@@ -89,13 +89,21 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
   const auto schema = std::find_if(schemas.begin(), schemas.end(),
                                    [&](const base::IndexSchema& index) { return index.id == id; });
   DIPTYCH_CHECK(schema != schemas.end(), "the catalog has the index");
-  TableIndex& index = attach_index(&core, &table, *schema);
-  auto filled = fill_index(&table, &index);
-  if (!filled) {
-    core.indexes[id.value] = nullptr;
-    table.indexes.pop_back();
+  const size_t before = table.indexes.size();
+  const auto take_back = [&] {
+    if (id.value < core.indexes.size()) core.indexes[id.value] = nullptr;
+    table.indexes.erase(table.indexes.begin() + static_cast<ptrdiff_t>(before),
+                        table.indexes.end());
     table.update_column_flags();
+  };
+  base::Result<void> filled;
+  try {
+    filled = fill_index(&table, &attach_index(&core, &table, *schema));
+  } catch (...) {
+    take_back();
+    throw;
   }
+  if (!filled) take_back();
   for (auto& worker : state_->workers) worker->change_indexes();
   return filled;
 }
@@ -110,9 +118,13 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
   const base::Vid vid(core.last_vid.load(std::memory_order_relaxed) + 1);
   propagation::RowIdRuns loaded;
   std::vector<propagation::LoadedRow> given;
-  const auto undo = [&](const base::Error& error) {
+  // What is not taken back would be the next commit's: where there is no memory for that, the
+  // process ends, and the log brings all but the load back.
+  const auto unload = [&](base::RowId row_id) noexcept { leader.unload_row(&table, row_id); };
+  const auto undo = [&](base::Error error) noexcept {
+    given = {};  // makes room
     if (sink != nullptr) sink->discard(loaded);
-    loaded.for_each([&](base::RowId undone) { leader.unload_row(&table, undone); });
+    loaded.for_each(unload);
     state_->reach_boundary();
     return error;
   };
@@ -137,10 +149,11 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
       if (sink != nullptr) sink->take(given);
     }
   } catch (const std::bad_alloc&) {
-    if (rows > loaded.size()) leader.unload_row(&table, given.back().row_id);
-    return undo({base::ErrorCode::kOutOfMemory,
-                 fmt::format("table \"{}\", row {}: the system has no memory left to load it",
-                             table.schema->name, rows + 1)});
+    if (rows > loaded.size()) unload(given.back().row_id);
+    const base::Error undone = undo(base::ErrorCode::kOutOfMemory);
+    return undone.within(
+        fmt::format("table \"{}\", row {}: the system has no memory left to load it",
+                    table.schema->name, rows + 1));
   }
   if (loaded.size() == 0) return last_vid();
   // release: pairs with the acquire at a transaction's begin (C1).

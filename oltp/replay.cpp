@@ -93,6 +93,16 @@ base::Result<void> Engine::replay_batch(std::span<Request* const> requests,
                                         InsertedOfRequests inserted) {
   DIPTYCH_CHECK(requests.size() == inserted.size(), "each request has its slots");
   EngineCore& core = state_->core;
+  // relaxed: between batches nobody else runs.
+  const uint64_t begin = core.last_vid.load(std::memory_order_relaxed);
+  for (const Request* const request : requests) {
+    // Versions go at a batch's end.
+    if (request->read_vid.value >= begin) continue;
+    return base::Error(base::ErrorCode::kCorrupt,
+                       fmt::format("the call that committed VID {} read VID {}, before its batch, "
+                                   "which follows VID {}",
+                                   request->commit_vid.value, request->read_vid.value, begin));
+  }
   // A snapshot older than the newest commit takes versions, which one worker alone does not keep.
   const bool newest = std::all_of(requests.begin(), requests.end(), [](const Request* request) {
     return request->read_vid.value + 1 == request->commit_vid.value;

@@ -196,14 +196,14 @@ class Transaction : public TransactionCore {
     static constexpr std::array<base::ColumnId, sizeof...(Members)> kColumns = {
         base::kColumn<Members>...};
     static_assert(detail::are_distinct(kColumns), "an update names a column once");
-    const WritableRow open = open_row(claimed.handle, kColumns);
-    if (open.row == nullptr) return;
     if (!(detail::keeps_precision(cells.value) && ...)) [[unlikely]] {
       base::ColumnId column;
       ((detail::keeps_precision(cells.value) || (column = base::kColumn<Members>, true)), ...);
       misuse_of_precision(*claimed.handle.table, column);
       return;
     }
+    const WritableRow open = open_row(claimed.handle, kColumns);
+    if (open.row == nullptr) return;
     Row* const row = reinterpret_cast<Row*>(open.row);
     ((row->*Members = cells.value), ...);
     if (open.shape != nullptr) close_row(open);

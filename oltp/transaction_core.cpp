@@ -29,7 +29,7 @@ TransactionCore::TransactionCore(Worker* worker, base::Vid read_vid, base::Times
       stamp_(stamp) {}
 
 const base::Error& TransactionCore::fail(base::Error failure) {
-  if (!failed()) failure_ = std::make_unique<const base::Error>(std::move(failure));
+  if (!failed()) failure_ = std::move(failure);
   operations_left_ = 0;
   return *failure_;
 }
@@ -292,6 +292,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   if (auto fits = table.check_long_strings(row); !fits) return misuse(fits.error());
   const std::optional<base::RowId> taken = worker.take_slot(&table);
   if (!taken) return misuse(table, "inserts other rows than when it was logged");
+  if (!alone_) reader_->room_for(table.layout.bytes);  // insert_entry reads who has a key
   const base::RowId row_id = *taken;
   RowSlot& slot = table.rows.slot(row_id);
   Undo* const undo = worker.make_undo(0, nullptr, 0);

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -177,7 +177,7 @@ class TransactionCore {
                                 const ScanOptions& options, const ColumnChoice& choice,
                                 const RowVisitor& visit);
 
-  bool failed() const { return failure_ != nullptr; }
+  bool failed() const { return failure_.has_value(); }
 
  protected:
   // A decimal has more digits than its column, of a table or of one by its id.
@@ -260,7 +260,7 @@ class TransactionCore {
   base::WorkerId worker_id_;
   bool alone_;       // no other worker runs
   bool unrecorded_;  // no read is validated at the end
-  std::unique_ptr<const base::Error> failure_;
+  std::optional<base::Error> failure_;
   const TableIndex* taken_ = nullptr;  // where an insert met its key, the last that did
   uint64_t operations_left_;           // 0 once it has failed
   uint32_t stamp_;

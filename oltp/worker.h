@@ -197,7 +197,7 @@ class Worker {
                                       static_cast<uint32_t>(string_changes_.size()), kind, false,
                                       false});
   }
-  void drop_newest_write();
+  void drop_newest_write() { writes_.pop_back(); }
   // nullptr: the running transaction does not own the row's group, or has erased the row.
   Write* write_of(const RowSlot& slot, uint32_t group) {
     // acquire: another worker's Undo is looked into.
@@ -253,8 +253,8 @@ class Worker {
   base::Result<void> update_keys(const Write& write, base::Vid read_vid);
   // Of an inserted row, from the first indexes.
   void erase_inserted_entries(const Write& write, size_t index_count) noexcept;
-  // Takes back the newest write, an insert that reached only the first indexes.
-  void undo_insert(size_t index_count);
+  // The newest write, an insert that reached only the first indexes, counts as erased again.
+  void undo_insert(size_t index_count) noexcept;
   void take_row(Table* table, base::RowId row_id, size_t index_count);
   propagation::UpdateSet& updates_of(const Table& table) {
     std::unique_ptr<propagation::UpdateSet>& updates = tables_[table.schema->id.value].updates;

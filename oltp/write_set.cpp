@@ -21,15 +21,6 @@ const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, ba
   return own ? slot.row() : reader_.read(table.layout, slot, read_vid, choice);
 }
 
-void Worker::drop_newest_write() {
-  const Write& write = writes_.back();
-  for (size_t i = write.strings; i < string_changes_.size(); ++i) {
-    strings_.retire(string_changes_[i].after);
-  }
-  string_changes_.resize(write.strings);
-  writes_.pop_back();
-}
-
 Write* Worker::find_writes(const RowHandle& handle, const WriteShape& shape) {
   Write* found = nullptr;
   for (const WriteShape* const part : shape.parts) {
@@ -213,6 +204,7 @@ base::Result<void> Worker::update_keys(const Write& write, base::Vid read_vid) {
     // relaxed: who meets the new entry, or the row's new version by the old entry, got there
     // through the index or the commit's VID, and so sees this store too.
     index.rekeyed.store(true, std::memory_order_relaxed);
+    if (!is_single()) reader_.room_for(write.table->layout.bytes);  // insert_entry reads who has it
     const IndexInsert inserted = insert_entry(&index, key, write.row_id, read_vid);
     if (inserted == IndexInsert::kTaken) return index.key_taken(row);
     if (inserted == IndexInsert::kConflict) return base::ErrorCode::kConflict;
@@ -233,11 +225,15 @@ void Worker::erase_inserted_entries(const Write& write, size_t index_count) noex
   }
 }
 
-void Worker::undo_insert(size_t index_count) {
-  const Write& write = writes_.back();
-  kill_inserted(write);
+void Worker::undo_insert(size_t index_count) noexcept {
+  Write& write = writes_.back();
   erase_inserted_entries(write, index_count);
-  drop_newest_write();
+  write.undo->erased = true;
+  write.kind = WriteKind::kInsertErased;
+  // They go however the transaction ends.
+  for (size_t i = write.strings; i < string_changes_.size(); ++i) {
+    string_changes_[i].before = string_changes_[i].after;
+  }
 }
 
 base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, base::Vid vid) {

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/failing_allocation.h"
 
 namespace diptych::base {
 namespace {
@@ -32,6 +36,19 @@ TEST(Region, BigOnesAreAlignedToHugePages) {
 TEST(Region, ANodeThatTheMachineLacksIsNoError) {
   const Region region(4096, NumaNode(3));
   region.data()[0] = std::byte{1};
+}
+
+// Between others: there is no run of free memory that it could lengthen.
+TEST(Region, IsGivenBackWithoutMemoryToNoteIt) {
+  if (!test::kAllocationsCanFail) GTEST_SKIP() << "a sanitizer has its own operator new";
+  std::vector<Region> regions;
+  for (int i = 0; i < 5; ++i) regions.emplace_back(8192, NumaNode(0));
+  {
+    const test::FailingAllocation failing(1, test::FailingAllocation::Lasts::kOn);
+    const Region gone = std::move(regions[2]);
+  }
+  const Region more(8192, NumaNode(0));
+  EXPECT_NE(more.data(), nullptr);
 }
 
 TEST(Region, MovesLeaveNothingBehind) {

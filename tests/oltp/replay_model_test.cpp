@@ -532,6 +532,23 @@ INSTANTIATE_TEST_SUITE_P(ConcurrentWorkers, ReplayModel,
                                            ReplayCase{1, 2, IsolationLevel::kSerializable},
                                            ReplayCase{8, 8, IsolationLevel::kSerializable}));
 
+TEST(Replay, ASnapshotFromBeforeTheBatchIsDamage) {
+  std::mt19937_64 random(7);
+  Bank source;
+  const base::ProcedureId shuffle = add_shuffle(&source);
+  std::vector<RecordedBatch> log;
+  for (int i = 0; i < 2; ++i) run_batch(&source, shuffle, 10, &random, &log);
+  Bank again;
+  const base::ProcedureId replayed = add_shuffle(&again);
+  ASSERT_TRUE(replay(&again, replayed, log[0]));
+  const base::Vid begin = log[0].back().commit_vid;
+  log[1].back().read_vid = base::Vid(begin.value - 1);
+  const auto done = replay(&again, replayed, log[1]);
+  ASSERT_EQ(done.code(), ErrorCode::kCorrupt);
+  EXPECT_NE(done.error().message.find("which follows VID " + std::to_string(begin.value)),
+            std::string::npos);
+}
+
 TEST(Replay, ACallThatDoesSomethingElseIsNamed) {
   std::mt19937_64 random(7);
   Bank source;

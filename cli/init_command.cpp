@@ -33,6 +33,7 @@ InitCommand::InitCommand(CLI::App& parent)
       .add_option("--block-rows", block_rows_,
                   "Rows of a compressed block, a power of two from 1024 to 262144; default 65536")
       ->transform(number_between(storage::kBlockRowsMin, storage::kBlockRowsMax))
+      ->check(power_of_two())
       ->option_text("N");
 }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <map>
 #include <string>
@@ -41,6 +42,15 @@ CLI::Validator number_between(Number low, Number high) {
                        std::is_integral_v<Number> ? "whole number" : "number", low, high);
   };
   return {read, ""};
+}
+
+// Of a number that number_between has read.
+inline CLI::Validator power_of_two() {
+  const auto check = [](const std::string& text) {
+    return std::has_single_bit(std::stoull(text)) ? std::string()
+                                                  : fmt::format("{} is not a power of two", text);
+  };
+  return {check, ""};
 }
 
 // One of some words, in upper or lower case.

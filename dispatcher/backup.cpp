@@ -194,6 +194,11 @@ base::Result<void> check_is_no_backup(const std::string& directory) {
 
 base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path,
                                                          const char* file) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("{}: is a file; give a new or an empty directory", path));
+  }
   const bool made = ::mkdir(path.c_str(), 0777) == 0;
   if (!made) {
     const int refused = errno;
@@ -208,11 +213,10 @@ base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path
     if (made) ::rmdir(path.c_str());  // which another's files prevent
     return first.error();
   }
-  DirectoryInMaking directory(path, made);
+  DirectoryInMaking directory(path, file, made);
   // Somebody may have filled it before the file was made.
   if (auto alone = check_has_only(path, file); !alone) {
-    directory.keep();
-    ::unlink((path + file).c_str());
+    directory.leave();
     return alone.error();
   }
   // Where it was found, too, since another may have made it just now; but it may be that only its
@@ -223,21 +227,34 @@ base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path
 }
 
 DirectoryInMaking::DirectoryInMaking(DirectoryInMaking&& other) noexcept
-    : path_(std::move(other.path_)), made_(other.made_), kept_(std::exchange(other.kept_, true)) {}
+    : path_(std::move(other.path_)),
+      file_(other.file_),
+      made_(other.made_),
+      kept_(std::exchange(other.kept_, true)),
+      lock_(std::move(other.lock_)) {}
 
+base::Result<void> DirectoryInMaking::lock() {
+  auto lock = storage::DirectoryLock::acquire(path_);
+  if (lock) {
+    lock_.emplace(std::move(*lock));
+    return {};
+  }
+  if (lock.code() == base::ErrorCode::kInUse) leave();
+  return lock.error();
+}
+
+void DirectoryInMaking::leave() {
+  ::unlink((path_ + file_).c_str());
+  kept_ = true;
+}
+
+// The file goes last: while it is there, nobody else fills the directory.
 DirectoryInMaking::~DirectoryInMaking() {
   if (kept_) return;
-  std::error_code ignored;  // an earlier error is the one to report
-  if (made_) {
-    std::filesystem::remove_all(path_, ignored);
-    return;
-  }
-  // It was empty.
-  for (std::filesystem::directory_iterator entry(path_, ignored), end; entry != end;
-       entry.increment(ignored)) {
-    std::error_code left;
-    std::filesystem::remove_all(entry->path(), left);
-  }
+  remove_database_files(path_);
+  ::unlink((path_ + "/lock").c_str());  // a backup that was read again has one, too
+  ::unlink((path_ + file_).c_str());
+  if (made_) ::rmdir(path_.c_str());
 }
 
 base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory,
@@ -332,11 +349,7 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   if (!contents) return contents.error();
   auto made = DirectoryInMaking::begin(path, kRestoreName);
   if (!made) return made.error();
-  const auto lock = storage::DirectoryLock::acquire(path);
-  if (!lock) {
-    if (lock.code() == base::ErrorCode::kInUse) made->keep();  // it is another's database by now
-    return lock.error();
-  }
+  if (auto locked = made->lock(); !locked) return locked.error();
   const auto blocks =
       copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated, progress, {});
   if (!blocks) return blocks.error();

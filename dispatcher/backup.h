@@ -70,7 +70,7 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
                                              const BackupProgress& progress);
 
 // A directory that is filled: new, or found empty. Unless it is kept, it goes with the object, or
-// is empty again.
+// is empty again; but for files that are neither a database's nor a backup's.
 class DirectoryInMaking {
  public:
   // With an empty file in it, "/" and its name: of several that find it empty at once, whoever
@@ -82,14 +82,21 @@ class DirectoryInMaking {
   ~DirectoryInMaking();
 
   const std::string& path() const { return path_; }
+  // As a database's directory, until the object goes. kInUse: it is another's by now, and left.
+  base::Result<void> lock();
   void keep() { kept_ = true; }
 
  private:
-  DirectoryInMaking(std::string path, bool made) : path_(std::move(path)), made_(made) {}
+  DirectoryInMaking(std::string path, const char* file, bool made)
+      : path_(std::move(path)), file_(file), made_(made) {}
+  // Takes the own file away, and leaves the others'.
+  void leave();
 
   std::string path_;
+  const char* file_;
   bool made_;
   bool kept_ = false;
+  std::optional<storage::DirectoryLock> lock_;
 };
 
 // A backup in the making, for backup_database and Database::backup.

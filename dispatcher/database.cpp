@@ -385,7 +385,7 @@ base::Result<void> Database::State::check_replica() const {
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& given) {
+base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& given) try {
   if (auto checked = check_options(given); !checked) return checked.error();
   DatabaseOptions options = given;
   options.apply_interval_ns = std::min(given.apply_interval_ns, kForeverNs);
@@ -433,6 +433,8 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
     (*state)->made = directory->made;
   }
   return std::unique_ptr<Database>(new Database(std::move(*state)));
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;  // no text, which would take memory
 }
 
 Database::~Database() {

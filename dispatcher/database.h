@@ -194,7 +194,8 @@ class Database {
 
   // The OLTP replica counts as lost, as after a crash of its workers, and is built anew from the
   // analytical one. Calls of a batch that runs are run again; everything waits. kUnsupported: no
-  // updates are exported. kIo, kCorrupt: for good; calls end with the error, queries go on.
+  // updates are exported. kIo, kCorrupt: for good; kOutOfMemory: until it is called again, and
+  // succeeds; calls end with the error meanwhile, and queries go on.
   base::Result<RebuildReport> rebuild_primary();
 
   // Saves a database at a path as of now, in the background, while transactions and queries go on,

@@ -161,6 +161,10 @@ base::Result<void> Database::State::replay() {
 // What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
 // that was lost was neither pushed, nor logged, nor acknowledged.
 base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive& held) {
+  // There may be memory by now.
+  if (primary_failure && primary_failure->code == base::ErrorCode::kOutOfMemory) {
+    primary_failure.reset();
+  }
   if (auto open = check_open(held); !open) return open.error();
   const uint64_t begin_ns = base::steady_ns();
   base::Result<void> rebuilt;
@@ -171,6 +175,8 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
       engine.restart_empty();
       rebuilt = restore_engine();
     }
+  } catch (const storage::ChunkFailure& failure) {
+    rebuilt = failure.error();
   } catch (const std::exception& thrown) {  // of memory, or of threads, that the system refuses
     rebuilt = base::Error(base::ErrorCode::kOutOfMemory, thrown.what());
   }
@@ -179,6 +185,7 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
     oltp_dispatcher->lose_engine(*primary_failure);
     return *primary_failure;
   }
+  oltp_dispatcher->regain_engine();
   engine.release_free_slots();
   RebuildReport report;
   report.vid = engine.last_vid();
@@ -298,7 +305,9 @@ void Database::State::note_checkpoint_failure(const base::Error& error, size_t w
   const uint64_t now_ns = base::steady_ns();
   if (checkpoint_failure_said_ns != 0 && now_ns - checkpoint_failure_said_ns < kSayAgainNs) return;
   checkpoint_failure_said_ns = now_ns;
-  say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n", error.to_string()));
+  const bool grows = log != nullptr && !log->is_suspended();
+  say(fmt::format("diptych: a checkpoint failed{}: {}\n", grows ? ", and the log grows" : "",
+                  error.to_string()));
 }
 
 // The log's file is changed before the replica is brought up to date: all that the files before it

@@ -1,7 +1,9 @@
 #include "dispatcher/database_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -24,6 +26,14 @@ bool is_leftover(std::string_view name) {
   return name == "lock" || name == "manifest.json.new" || name == "blocks.dtb";
 }
 
+// Of a database or a backup; not the lock.
+bool is_database_file(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"blocks.dtb", "manifest.json", "manifest.json.new",
+                                                "log.begun",  "backup.json",   "backup.json.new"};
+  return std::ranges::find(kNames, name) != std::end(kNames) ||
+         (name.starts_with("log-") && name.ends_with(".dtl"));
+}
+
 // A manifest that is lost, or a restore that was interrupted: nobody else has those rows.
 base::Result<void> check_no_blocks(const std::string& path) {
   struct stat blocks {};
@@ -33,8 +43,8 @@ base::Result<void> check_no_blocks(const std::string& path) {
   // Its header is all that a creation of a database writes before the manifest.
   if (blocks.st_size <= static_cast<off_t>(storage::kFilePageBytes)) return {};
   return refused(base::ErrorCode::kInvalidArgument, path,
-                 "holds blocks but no manifest: restore it from a backup, or give a new or an "
-                 "empty directory");
+                 "holds blocks but no manifest, as where a restore was interrupted: remove it and "
+                 "restore it from a backup, or give a new or an empty directory");
 }
 
 // Fails where the directory has files that no creation of a database left there.
@@ -65,6 +75,8 @@ base::Result<DatabaseDirectory> read_locked(const std::string& path, OpenMode mo
     return DatabaseDirectory{.lock = std::move(*lock), .manifest = std::move(*manifest)};
   }
   if (manifest.code() != base::ErrorCode::kNotFound) return manifest.error();
+  // Again: before the lock was there, somebody else may have begun to fill it.
+  if (auto checked = check_empty(path); !checked) return checked.error();
   return DatabaseDirectory{
       .lock = std::move(*lock), .manifest = std::nullopt, .made = Made::kDatabase};
 }
@@ -138,19 +150,20 @@ base::Result<DatabaseDirectory> open_directory_to_read(const std::string& path) 
   return read_locked(path, OpenMode::kOpen, storage::DirectoryLock::acquire_to_read(path));
 }
 
-void remove_made(const std::string& path, Made made) {
-  namespace fs = std::filesystem;
-  if (made == Made::kNothing) return;
-  const fs::path lock = fs::path(path) / "lock";
+void remove_database_files(const std::string& path) {
   std::error_code ignored;  // an earlier error is the one to report
-  // The directory was empty, but for leftovers (check_empty): all that is in it is the database's.
-  // The lock, which is held, goes last: whoever comes after that begins with an empty directory.
-  for (fs::directory_iterator entry(path, ignored), end; entry != end; entry.increment(ignored)) {
-    std::error_code kept;
-    if (entry->path() != lock) fs::remove_all(entry->path(), kept);
+  for (std::filesystem::directory_iterator entry(path, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (is_database_file(entry->path().filename().string())) ::unlink(entry->path().c_str());
   }
-  fs::remove(lock, ignored);
-  if (made == Made::kDirectory) fs::remove(path, ignored);
+}
+
+void remove_made(const std::string& path, Made made) {
+  if (made == Made::kNothing) return;
+  remove_database_files(path);
+  // The lock, which is held, goes last: whoever comes after that begins with an empty directory.
+  ::unlink((path + "/lock").c_str());
+  if (made == Made::kDirectory) ::rmdir(path.c_str());  // unless somebody put other files there
 }
 
 }  // namespace diptych::dispatcher

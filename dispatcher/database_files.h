@@ -33,7 +33,10 @@ base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode
 // how it is locked then).
 base::Result<DatabaseDirectory> open_directory_to_read(const std::string& path);
 
-// Removes what open_directory made.
+// Removes what open_directory made, and the database's files in it.
 void remove_made(const std::string& path, Made made);
+// Removes a database's or a backup's files, told by their names, but for the lock and what says
+// that somebody is filling the directory. Errors are ignored.
+void remove_database_files(const std::string& path);
 
 }  // namespace diptych::dispatcher

@@ -88,6 +88,7 @@ class OltpDispatcher {
   bool wait_for_room();
   // Inside of an exclusive section of the gate: the engine is useless. Calls end with the error.
   void lose_engine(const base::Error& error) { engine_failure_ = error; }
+  void regain_engine() { engine_failure_.reset(); }
 
   // Rejects further calls, ends what was admitted, and ends the thread. Again: no effect.
   void stop();

@@ -100,10 +100,12 @@ class PrimaryRestore {
     const std::lock_guard lock(mutex_);
     if (!failure_) {
       const base::Error& error = failed.error();
-      const bool is_disk = error.code == base::ErrorCode::kIo;
-      failure_ = base::Error(is_disk ? error.code : base::ErrorCode::kCorrupt,
+      // Others say that the data is not what was saved.
+      const bool is_whole =
+          error.code == base::ErrorCode::kIo || error.code == base::ErrorCode::kOutOfMemory;
+      failure_ = base::Error(is_whole ? error.code : base::ErrorCode::kCorrupt,
                              fmt::format("table \"{}\": {}", table.schema->name,
-                                         is_disk ? error.message : error.to_string()));
+                                         is_whole ? error.message : error.to_string()));
     }
     // relaxed: a hint to stop.
     failed_.store(true, std::memory_order_relaxed);

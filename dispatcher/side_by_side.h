@@ -3,7 +3,8 @@
 //
 // Threads    run() makes two for each core, since pieces wait for the disk, or fewer for less work
 //            or where the system gives no more, and waits for them. An exception of the body is
-//            rethrown to its caller, when all have ended; std::system_error: there is no thread.
+//            rethrown to its caller, when all have ended; std::system_error, std::bad_alloc: there
+//            is no thread.
 
 #pragma once
 
@@ -14,7 +15,6 @@
 #include <exception>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -60,8 +60,8 @@ class SideBySide {
     threads.reserve(useful);  // what throws behind here leaves no thread that runs on
     try {
       for (uint32_t lane = 0; lane < useful; ++lane) threads.emplace_back(work, lane);
-    } catch (const std::system_error&) {
-      if (threads.empty()) throw;  // else those that there are do it all
+    } catch (const std::exception&) {  // std::system_error, std::bad_alloc
+      if (threads.empty()) throw;      // else those that there are do it all
     }
     for (std::thread& thread : threads) thread.join();
     if (thrown != nullptr) std::rethrow_exception(thrown);

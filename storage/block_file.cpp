@@ -44,7 +44,8 @@ std::string path_in(const std::string& directory) {
 }
 
 Error corrupt(const std::string& path, const std::string& what) {
-  return {ErrorCode::kCorrupt, fmt::format("{}: {}; restore the file from a backup", path, what)};
+  return {ErrorCode::kCorrupt,
+          fmt::format("{}: {}; restore the directory from a backup", path, what)};
 }
 
 // "chunk of 5 bytes at byte 4096"

@@ -33,8 +33,14 @@ class ChunkHeap {
   ChunkHeap() : reserved_(reserved_bytes()) {
     // Addresses only: an extent becomes memory with its first use. Less where they are limited.
     void* mapped = reserve(reserved_);
-    while (mapped == MAP_FAILED && reserved_ > kExtentBytes) {
-      reserved_ = base::round_up(reserved_ / 2, kExtentBytes);
+    if (mapped == MAP_FAILED) {
+      while (mapped == MAP_FAILED && reserved_ > kExtentBytes) {
+        reserved_ = base::round_up(reserved_ / 2, kExtentBytes);
+        mapped = reserve(reserved_);
+      }
+      // A quarter of what fits: all else that is kept wants addresses, too.
+      if (mapped != MAP_FAILED) munmap(mapped, reserved_ + base::kHugePageBytes);
+      reserved_ = base::round_up(reserved_ / 4, kExtentBytes);
       mapped = reserve(reserved_);
     }
     if (mapped == MAP_FAILED) throw std::bad_alloc();

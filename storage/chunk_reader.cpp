@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <liburing.h>
@@ -43,7 +44,9 @@ void say_once_that_registration_is_refused(int error_number) {
 }  // namespace
 
 struct ChunkReader::Ring {
-  explicit Ring(uint32_t depth) : refused(-io_uring_queue_init(depth, &ring, 0)) {}
+  explicit Ring(uint32_t depth) : refused(-io_uring_queue_init(depth, &ring, 0)) {
+    prepared.reserve(depth);
+  }
   ~Ring() {
     if (refused == 0) io_uring_queue_exit(&ring);
   }
@@ -53,9 +56,28 @@ struct ChunkReader::Ring {
   io_uring ring = {};
   int refused;  // errno of opening it
   bool file_is_registered = false;
-  // What submit_queued() prepared and the system has not taken yet.
+  // What submit_queued() prepared and the system has not taken yet; there is room for all.
   std::vector<std::pair<io_uring_sqe*, ChunkRead*>> prepared;
 };
+
+void ChunkReader::List::push_back(ChunkRead* read) {
+  read->next_ = nullptr;
+  (first_ == nullptr ? first_ : last_->next_) = read;
+  last_ = read;
+}
+
+ChunkRead* ChunkReader::List::pop_front() {
+  ChunkRead* const read = first_;
+  first_ = read->next_;
+  return read;
+}
+
+void ChunkReader::List::absorb(List* other) {
+  if (other->empty()) return;
+  (first_ == nullptr ? first_ : last_->next_) = other->first_;
+  last_ = other->last_;
+  *other = List();
+}
 
 ChunkReader::ChunkReader(const BlockFile* file, ChunkArena* arena, uint32_t depth, ReadWay best)
     : file_(file), arena_(arena), depth_(depth), way_(best) {
@@ -98,7 +120,7 @@ ChunkReader::~ChunkReader() {
   if (ring_ == nullptr) return;
   {
     const std::lock_guard guard(submission_mutex_);
-    queue_.clear();
+    queue_ = List();
   }
   for (;;) {
     {
@@ -130,7 +152,7 @@ void ChunkReader::start(ChunkRead* read) {
   }
   // release: as above.
   read->state_.store(ChunkRead::State::kStarted, std::memory_order_release);
-  std::vector<ChunkRead*> arrived;
+  List arrived;
   bool queued = false;
   {
     const std::lock_guard guard(submission_mutex_);
@@ -186,10 +208,9 @@ void ChunkReader::prepare(ChunkRead* read) {
   ring_->prepared.emplace_back(sqe, read);
 }
 
-void ChunkReader::submit_queued(std::vector<ChunkRead*>* arrived) {
+void ChunkReader::submit_queued(List* arrived) {
   while (!queue_.empty() && in_flight_ < depth_ && io_uring_sq_space_left(&ring_->ring) != 0) {
-    prepare(queue_.front());
-    queue_.pop_front();
+    prepare(queue_.pop_front());
     ++in_flight_;
   }
   while (io_uring_sq_ready(&ring_->ring) != 0) {
@@ -209,8 +230,7 @@ void ChunkReader::submit_queued(std::vector<ChunkRead*>* arrived) {
   ring_->prepared.clear();
   if (in_flight_ != 0) return;
   // R1: nothing will arrive that would get them on their way.
-  arrived->insert(arrived->end(), queue_.begin(), queue_.end());
-  queue_.clear();
+  arrived->absorb(&queue_);
 }
 
 void ChunkReader::reap(IfNone if_none) {
@@ -222,16 +242,14 @@ void ChunkReader::reap(IfNone if_none) {
     } while (refused == -EINTR);
     DIPTYCH_CHECK(refused == 0, "a ring tells of what it has taken");
   }
-  std::vector<std::pair<ChunkRead*, int>> completions;
-  while (io_uring_peek_cqe(&ring_->ring, &cqe) == 0) {
-    completions.emplace_back(static_cast<ChunkRead*>(io_uring_cqe_get_data(cqe)), cqe->res);
-    io_uring_cqe_seen(&ring_->ring, cqe);
-  }
-  std::vector<ChunkRead*> arrived;
+  List arrived;
   {
     // Also what orders the reads' fields: they were submitted under this lock.
     const std::lock_guard guard(submission_mutex_);
-    for (const auto& [read, result] : completions) {
+    while (io_uring_peek_cqe(&ring_->ring, &cqe) == 0) {
+      auto* const read = static_cast<ChunkRead*>(io_uring_cqe_get_data(cqe));
+      const int result = cqe->res;
+      io_uring_cqe_seen(&ring_->ring, cqe);
       if (read == nullptr) continue;  // nothing to do, and done
       // An error is met again by the waiter, who reads what is missing.
       read->bytes_read_ = static_cast<size_t>(std::max(result, 0));
@@ -243,8 +261,9 @@ void ChunkReader::reap(IfNone if_none) {
   mark_arrived(arrived);
 }
 
-void ChunkReader::mark_arrived(const std::vector<ChunkRead*>& reads) {
-  for (ChunkRead* const read : reads) {
+void ChunkReader::mark_arrived(List reads) {
+  while (!reads.empty()) {
+    ChunkRead* const read = reads.pop_front();
     // release: what the disk read, and how much, is seen by who finds the read done. From here on
     // it is not ours (R3).
     read->state_.store(ChunkRead::State::kArrived, std::memory_order_release);

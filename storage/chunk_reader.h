@@ -32,10 +32,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "base/result.h"
 #include "storage/block_file.h"
@@ -54,6 +52,7 @@ struct ChunkRead {
   enum class State : uint32_t { kIdle, kStarted, kArrived, kVerifying, kDone };
 
   std::atomic<State> state_{State::kIdle};  // writers: start(), the reaper, then who verifies
+  ChunkRead* next_ = nullptr;               // in a list
   size_t bytes_read_ = 0;                   // by the ring
   base::Result<void> result_;
 };
@@ -88,17 +87,30 @@ class ChunkReader {
  private:
   struct Ring;
   enum class IfNone : uint8_t { kWait, kReturn };
+  // First in, first out. A read is in one at most, so that nothing needs memory on its way.
+  class List {
+   public:
+    bool empty() const { return first_ == nullptr; }
+    void push_back(ChunkRead* read);
+    ChunkRead* pop_front();  // it is not empty
+    // Appends the other, which is empty then.
+    void absorb(List* other);
+
+   private:
+    ChunkRead* first_ = nullptr;
+    ChunkRead* last_ = nullptr;
+  };
 
   void open_ring();
   void register_memory();
   // Gets queued reads on their way, as many as R1 allows; submission_mutex_ is held. What the
   // system does not take now is appended to `arrived`, for its waiter to read.
-  void submit_queued(std::vector<ChunkRead*>* arrived);
+  void submit_queued(List* arrived);
   void prepare(ChunkRead* read);
   // By the reaper. Marks what has arrived, and has the next ones submitted.
   void reap(IfNone if_none);
   void reap_if_nobody_does();
-  void mark_arrived(const std::vector<ChunkRead*>& reads);
+  void mark_arrived(List reads);
   void wait_for_arrival(const ChunkRead& read);
   base::Result<void> finish(ChunkRead* read) const;
 
@@ -109,7 +121,7 @@ class ChunkReader {
 
   std::mutex submission_mutex_;  // of the ring's submission queue and of the next three
   std::unique_ptr<Ring> ring_;
-  std::deque<ChunkRead*> queue_;
+  List queue_;
   uint32_t in_flight_ = 0;
 
   std::mutex reaping_mutex_;  // never taken together with submission_mutex_

@@ -20,6 +20,8 @@ base::Error system_error(const std::string& action, const std::string& path, int
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
+    case EMFILE:
+    case ENFILE:
       return {base::ErrorCode::kNoSpace,
               fmt::format("cannot {} {}: {}; free some space or raise the limit, then try again",
                           action, path, reason)};
@@ -28,6 +30,14 @@ base::Error system_error(const std::string& action, const std::string& path, int
     default: break;
   }
   return {base::ErrorCode::kIo, fmt::format("cannot {} {}: {}", action, path, reason)};
+}
+
+int allocate_file_bytes(int file, uint64_t bytes) {
+  int refused = 0;
+  do {
+    refused = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  } while (refused == EINTR);
+  return refused;
 }
 
 OutputFile::OutputFile(std::string path, int file) : path_(std::move(path)), file_(file) {}
@@ -107,7 +117,7 @@ base::Result<void> InputFile::read(std::span<std::byte> bytes) {
       return base::Error(
           base::ErrorCode::kCorrupt,
           fmt::format("{}: ends at byte {}, {} bytes before the end of what starts at byte {}; "
-                      "restore the file from a backup",
+                      "restore the directory from a backup",
                       path_, offset_ + (all.size() - bytes.size()), bytes.size(), offset_));
     }
     bytes = bytes.subspan(static_cast<size_t>(got));

@@ -24,6 +24,9 @@ inline constexpr size_t kCallBytesMax = size_t{1} << 30;  // one read or write m
 // "cannot <action> <path>: <the text of errno>", with a code that fits `error_number`.
 base::Error system_error(const std::string& action, const std::string& path, int error_number);
 
+// Room for so many bytes of the file, from its begin. The errno of a refusal; 0: there is none.
+int allocate_file_bytes(int file, uint64_t bytes);
+
 class OutputFile {
  public:
   static base::Result<OutputFile> create(const std::string& path);

@@ -46,7 +46,7 @@ class FieldReader {
   void fail(const std::string& what) {
     if (error_) return;
     error_ = base::Error(base::ErrorCode::kCorrupt,
-                         fmt::format("{}: {}; restore the file from a backup", path_, what));
+                         fmt::format("{}: {}; restore the directory from a backup", path_, what));
   }
 
   const json* field(const json& object, const char* name) {

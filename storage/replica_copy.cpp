@@ -35,7 +35,7 @@ class CopiedFile {
       return system_error("add space to", path_, errno);
     }
     if (space == CopySpace::kHoles) return {};
-    const int refused = ::posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+    const int refused = allocate_file_bytes(file_, bytes);
     return refused == 0 ? Result<void>() : system_error("add space to", path_, refused);
   }
 

@@ -181,7 +181,7 @@ base::Result<void> LogFile::fill(const std::string& directory, const Pace& pace)
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) return system_error("create", path_, errno);
   if (step = storage::announce(faults_->before_step, FileStep::kGrow); !step) return step;
-  const int refused = ::posix_fallocate(file_, 0, static_cast<off_t>(size_));
+  const int refused = storage::allocate_file_bytes(file_, size_);
   if (refused != 0) return system_error("add space to", path_, refused);
   if (auto filled = fill_with_zeroes(pace); !filled) return filled;
   if (auto synced = sync(); !synced) return synced;

@@ -163,7 +163,7 @@ TEST_F(Program, BlocksHaveTheRowsThatTheDatabaseWasMadeWith) {
   expect_outcome(outcome, 2);
   outcome = run({"init", shop_, "--schema", schema, "--block-rows", "5000"});
   expect_outcome(outcome, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("block_rows is 5000: give a power of two"));
+  EXPECT_THAT(outcome.err, HasSubstr("--block-rows: 5000 is not a power of two"));
   outcome = run({"init", shop_, "--schema", schema, "--block-rows", "1024"});
   expect_outcome(outcome, 0);
   std::string csv = "o_id\n";

@@ -161,6 +161,20 @@ TEST_F(Backup, OneThatAnotherIsFillingIsRefusedAndStays) {
   }
 }
 
+TEST_F(Backup, OneThatIsGivenUpLeavesOtherFiles) {
+  make_crashed(5);
+  for (const bool found : {false, true}) {
+    const std::string directory = path(found ? "found" : "new");
+    if (found) fs::create_directory(directory);
+    const auto failed = backup_database(path(), directory, [&](double) {
+      std::ofstream(directory + "/notes") << "mine";
+      return base::Result<void>(base::Error(ErrorCode::kCancelled, "enough"));
+    });
+    EXPECT_EQ(failed.code(), ErrorCode::kCancelled);
+    EXPECT_THAT(names_in(directory), ::testing::ElementsAre("notes"));
+  }
+}
+
 TEST_F(Backup, OfTwoIntoOneDirectoryAtOnceOneIsWhole) {
   make_crashed(5);
   ASSERT_TRUE(backup_database(path(), path("backup"), go_on));

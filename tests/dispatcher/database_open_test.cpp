@@ -1,8 +1,10 @@
 // Opening, and its errors; DDL, and its errors.
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -151,6 +153,20 @@ TEST_F(DatabaseOpen, ARelativePathIsWhatItWasWhenItWasOpened) {
   bank->database->discard();
   bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
   EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 1"), 2);
+}
+
+TEST_F(DatabaseOpen, DiscardLeavesFilesThatAreNotTheDatabases) {
+  namespace fs = std::filesystem;
+  fs::create_directory(path());
+  auto bank = Bank::open({.path = path()});
+  bank->fill(3);
+  ASSERT_TRUE(bank->database->backup(path() + "/backup"));
+  std::ofstream(path() + "/notes") << "mine";
+  bank->database->discard();
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(path())) left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"backup", "notes"}));
+  EXPECT_TRUE(fs::exists(path() + "/backup/backup.json"));
 }
 
 TEST_F(DatabaseOpen, OptionsThatCannotWorkAreNamed) {

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include "tests/dispatcher/bank_fixture.h"
 #include "tests/dispatcher/step_counter.h"
@@ -198,6 +199,38 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   EXPECT_EQ(after.log_refuses, (std::array<bool, kLogRefusals>{}));
   EXPECT_EQ(after.log_waiting_bytes, 0u);
   EXPECT_EQ(after.durable_vid, after.last_vid);
+  EXPECT_TRUE(bump(bank.get()));
+  bank->database->discard();
+  EXPECT_EQ(bumps(), done + 2);
+}
+
+// Nothing is lost for want of a number for the log's next file.
+TEST_F(LogFault, DescriptorsThatAreUsedUpAreWaitedFor) {
+  Bank::open({.path = path()})->fill(10);
+  auto bank = Bank::open(options());
+  ASSERT_TRUE(bump(bank.get()));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  int64_t done = 1;
+  Future<oltp::Nothing> waits;
+  const auto is_full = [&] {
+    return bank->database->metrics().log_refuses[static_cast<size_t>(LogRefusal::kNoSpace)];
+  };
+  for (bool ended = true; ended;) {
+    waits = bank->database->call(bank->bump, {.id = 3, .balance = {}});
+    ended = false;
+    while (!ended && !is_full()) {
+      ended = waits.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;
+    }
+    if (!ended) break;
+    ASSERT_TRUE(waits.get().ok());
+    ++done;
+  }
+  EXPECT_THAT(bump(bank.get()).error().message, HasSubstr("Too many open files"));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(waits.get().ok());
   EXPECT_TRUE(bump(bank.get()));
   bank->database->discard();
   EXPECT_EQ(bumps(), done + 2);

@@ -210,5 +210,48 @@ TEST_P(OutOfMemoryInALoad, NothingAcknowledgedIsLost) {
   EXPECT_GT(refused, 5U);
 }
 
+// 16, 1: the rebuild succeeded, 2: an allocation failed, 4: another one brought the primary back.
+int rebuild(uint64_t number) {
+  const auto bank = Bank::open({});
+  bank->fill(50);
+  base::Result<RebuildReport> rebuilt = base::ErrorCode::kOutOfMemory;
+  bool failed = false;
+  {
+    const test::FailingAllocation failing(number);
+    try {
+      rebuilt = bank->database->rebuild_primary();
+    } catch (const std::bad_alloc&) {
+    }
+    failed = failing.has_failed();
+  }
+  if (!rebuilt && rebuilt.code() != base::ErrorCode::kOutOfMemory) return 1;
+  const auto bump = [&] {
+    return bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok();
+  };
+  if (rebuilt && !bump()) return 2;
+  if (!rebuilt && !bank->database->rebuild_primary()) return 3;
+  if (!bump() || bank->database->compare_replicas()->differences != 0) return 4;
+  return 16 + (rebuilt ? 1 : 0) + (failed ? 2 : 0) + (rebuilt ? 0 : 4);
+}
+
+TEST(OutOfMemoryInARebuild, AnotherOneBringsThePrimaryBack) {
+  if (!test::kAllocationsCanFail) GTEST_SKIP() << "a sanitizer has its own operator new";
+  uint64_t brought_back = 0;
+  for (uint64_t number = 1;; number += 1 + number / 12) {
+    SCOPED_TRACE(testing::Message() << "allocation " << number);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) ::_exit(rebuild(number));
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status)) continue;
+    const int code = WEXITSTATUS(status);
+    ASSERT_GE(code, 16) << "it is wrong: " << code;
+    if ((code & 2) == 0) break;
+    brought_back += (code & 4) != 0 ? 1 : 0;
+  }
+  EXPECT_GT(brought_back, 5U);
+}
+
 }  // namespace
 }  // namespace diptych::dispatcher

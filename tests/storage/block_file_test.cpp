@@ -125,8 +125,8 @@ TEST(BlockFile, NamesPathAndByteOfADamagedChunk) {
     ASSERT_FALSE(read.ok());
     EXPECT_EQ(read.error().to_string(),
               "corrupt: " + blocks_path(directory) +
-                  ": the chunk of 5000 bytes at byte 16384 has a wrong checksum; restore the file "
-                  "from a backup");
+                  ": the chunk of 5000 bytes at byte 16384 has a wrong checksum; restore the "
+                  "directory from a backup");
   }
 }
 

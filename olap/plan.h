@@ -94,7 +94,8 @@ struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll
   base::DataType type;
-  bool distinct = false;  // each value of the argument once (kSum, kAvg, variances, kStringAgg)
+  // Each value of the argument once (kSum, kAvg, variances); kStringAgg: with its delimiter.
+  bool distinct = false;
   // kStringAgg: the delimiter in front of each text but the first, then what the texts are ordered
   // by; the columns of `order` count the argument as 0. Percentiles: the fraction, a DOUBLE
   // literal; they and kMode have one key in `order`, the argument. kCovarPop: the other value.

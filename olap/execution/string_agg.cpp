@@ -2,9 +2,11 @@
 //
 // Without ORDER BY the order is that of arrival, so with several threads any. DISTINCT orders by
 // the text, up or down, and keeps a text's first row: of each worker as they come, where most are
-// repeated.
+// repeated. Where the delimiter varies, it is of texts with delimiters.
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "olap/execution/key_table.h"
 #include "olap/execution/query_failure.h"
@@ -26,9 +28,20 @@ std::vector<base::DataType> argument_types(const Aggregate& aggregate) {
   return types;
 }
 
+bool has_delimiter_by_row(const Aggregate& aggregate) {
+  return aggregate.further[0]->kind != ExpressionKind::kLiteral;
+}
+
+// With DISTINCT, rows that are equal come one after the other.
 std::vector<SortKey> order_of(const Aggregate& aggregate) {
-  if (aggregate.distinct && aggregate.order.empty()) return {SortKey{}};
-  return aggregate.order;
+  std::vector<SortKey> order = aggregate.order;
+  if (!aggregate.distinct) return order;
+  for (uint32_t argument = 0; argument < (has_delimiter_by_row(aggregate) ? 2 : 1); ++argument) {
+    if (std::ranges::find(order, argument, &SortKey::column) == order.end()) {
+      order.push_back({argument, false, false});
+    }
+  }
+  return order;
 }
 
 // Which rows are the first of their group with their text. It gives up where that pays for few.
@@ -86,8 +99,10 @@ class FirstTexts {
 class StringAggColumn : public RowsByGroup {
  public:
   StringAggColumn(const Aggregate& aggregate, const StopSignal& stop)
-      : RowsByGroup(argument_types(aggregate), order_of(aggregate)), distinct_(aggregate.distinct) {
-    if (distinct_) first_texts_ = std::make_unique<FirstTexts>(stop);
+      : RowsByGroup(argument_types(aggregate), order_of(aggregate)),
+        distinct_(aggregate.distinct),
+        has_delimiter_by_row_(has_delimiter_by_row(aggregate)) {
+    if (distinct_ && !has_delimiter_by_row_) first_texts_ = std::make_unique<FirstTexts>(stop);
   }
 
   void resize(uint32_t groups) override { results_.resize(groups, Result{}); }
@@ -130,10 +145,8 @@ class StringAggColumn : public RowsByGroup {
       for (size_t i = 0; i < sorted.size(); ++i) {
         const uint32_t row = sorted[i];
         countdown.pass(1 + texts[row].size());
-        if (i != 0 && distinct_ && texts[row].view() == texts[sorted[i - 1]].view()) continue;
-        if (i != 0 && !rows().is_null(kDelimiter, row)) {
-          *text += rows().values<StringRef>(kDelimiter)[row].view();
-        }
+        if (i != 0 && distinct_ && are_equal(row, sorted[i - 1])) continue;
+        if (i != 0) *text += delimiter(row);
         *text += texts[row].view();
         if (text->size() > UINT32_MAX) fail_value("text too long", "54000");
       }
@@ -165,7 +178,21 @@ class StringAggColumn : public RowsByGroup {
     bool exists = false;
   };
 
+  // Empty, where it is NULL.
+  std::string_view delimiter(uint32_t row) const {
+    if (rows().is_null(kDelimiter, row)) return {};
+    return rows().values<StringRef>(kDelimiter)[row].view();
+  }
+  bool are_equal(uint32_t a, uint32_t b) const {
+    const auto* const texts = rows().values<StringRef>(kText);
+    if (texts[a].view() != texts[b].view()) return false;
+    return !has_delimiter_by_row_ ||
+           (rows().is_null(kDelimiter, a) == rows().is_null(kDelimiter, b) &&
+            delimiter(a) == delimiter(b));
+  }
+
   bool distinct_;
+  bool has_delimiter_by_row_;
   std::unique_ptr<FirstTexts> first_texts_;  // nullptr: all rows are kept
   std::vector<uint32_t> groups_;
   Selection present_;

@@ -340,6 +340,9 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   const int64_t offset = call.location;
   if (is_ordered_set(aggregate->kind)) return bind_ordered_set(call, name, aggregate);
   if (call.agg_star != 0) {
+    if (call.agg_within_group != 0) {
+      return source_.wrong(offset, fmt::format("{}() does not take WITHIN GROUP", name), "42809");
+    }
     if (aggregate->kind != AggregateKind::kCount) {
       return source_.wrong(offset, fmt::format("{}(*): only count takes *", name), "42883");
     }
@@ -456,14 +459,14 @@ base::Result<void> ExpressionBinder::bind_aggregate_order(const PgQuery__FuncCal
     auto sort = sort_key_of(source_, item);
     if (!sort) return sort.error();
     if (aggregate->kind != AggregateKind::kStringAgg) continue;
-    if (aggregate->distinct && !equal(*key->expression, *aggregate->argument)) {
-      return source_.wrong(key->offset,
-                           "ORDER BY of an aggregate with DISTINCT takes only its "
-                           "argument",
-                           "42P10");
-    }
-    sort->column = 0;
-    if (!equal(*key->expression, *aggregate->argument)) {
+    if (equal(*key->expression, *aggregate->argument)) {
+      sort->column = 0;
+    } else if (!is_literal(*key->expression) && equal(*key->expression, *aggregate->further[0])) {
+      sort->column = 1;
+    } else if (aggregate->distinct) {
+      return source_.wrong(
+          key->offset, "ORDER BY of an aggregate with DISTINCT takes only its arguments", "42P10");
+    } else {
       aggregate->further.push_back(std::move(key->expression));
       sort->column = static_cast<uint32_t>(aggregate->further.size());
     }

@@ -1,6 +1,7 @@
 #include "olap/sql/expression_binder.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,19 @@ base::Result<ExpressionPtr> ExpressionBinder::bind_predicate(const Node* node,
   return as_predicate(source_, clause.name, *std::move(bound));
 }
 
+void ExpressionBinder::know(const Node* node, const Expression& value) {
+  known_.emplace_back(node, clone(value));
+}
+
+// The newest, as a query may be bound again.
+const Expression* ExpressionBinder::known_value(const Node& node) const {
+  for (const auto& [known, value] : std::views::reverse(known_)) {
+    slots_.work().step();
+    if (same_expression(*known, node)) return value.get();
+  }
+  return nullptr;
+}
+
 BoundResult ExpressionBinder::dispatch(const Node& node) {
   struct Depth {
     unsigned& depth;
@@ -95,6 +109,9 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
   if (depth_ > kNestingMax) {
     return source_.unsupported(start_of(&node),
                                fmt::format("an expression nested over {} deep", kNestingMax));
+  }
+  if (const Expression* const known = known_value(node)) {
+    return typed(clone(*known), start_of(&node));
   }
   if (node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF) return bind_column(*node.column_ref);
   if (node.node_case == PG_QUERY__NODE__NODE_A_CONST) return bind_constant(*node.a_const);

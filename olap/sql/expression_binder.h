@@ -101,6 +101,10 @@ class ExpressionBinder {
     series_slot_ = slot;
   }
 
+  // From here on, what is written as the node is, is this value: a key of GROUP BY that has a
+  // subquery, which is then joined once.
+  void know(const Node* node, const Expression& value);
+
   // WINDOW's clause: before the expressions that may use them, and behind them.
   base::Result<void> name_windows(NodeList clause);
   // Those that no OVER uses are only checked; they have no calls.
@@ -122,6 +126,7 @@ class ExpressionBinder {
  private:
   bool makes_columns_null() const { return columns_null_ && !in_aggregate_; }
   BoundResult dispatch(const Node& node);
+  const Expression* known_value(const Node& node) const;  // nullptr: it is not known
   BoundResult bind_operator_node(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
   base::Error whole_row(int64_t offset, std::string_view table) const;
@@ -238,6 +243,7 @@ class ExpressionBinder {
   Argument argument_;
   // Calls in subqueries that have been found to be aggregates of this query: their slots.
   std::unordered_map<const PgQuery__FuncCall*, uint32_t> inner_aggregates_;
+  std::vector<std::pair<const Node*, ExpressionPtr>> known_;
   const PgQuery__FuncCall* series_ = nullptr;
   uint32_t series_slot_ = 0;
   bool in_window_ = false;

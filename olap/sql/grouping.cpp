@@ -180,8 +180,10 @@ base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList ta
   if (const auto known = grouped_targets_.find(node); known != grouped_targets_.end()) {
     return known->second.key;
   }
+  const size_t subqueries = pending_.size();
   auto key = expressions_.bind_value(node, kGroupBy);
   if (!key) return key.error();
+  if (pending_.size() != subqueries) expressions_.know(node, **key);
   ExpressionPtr copy = clone(**key);
   const size_t number = add_group_key(*std::move(key));
   grouped_targets_[node] = {std::move(copy), number};

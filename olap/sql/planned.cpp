@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "olap/sql/type_rules.h"
+
 namespace diptych::olap {
 namespace {
 
@@ -135,6 +137,10 @@ Planned make_append(std::vector<Planned> inputs) {
   for (Planned& input : inputs) {
     DIPTYCH_CHECK(input.layout == appended.layout, "what is appended has the same columns");
     for (size_t i = 0; i < append->output.size(); ++i) {
+      // They are represented alike, but one may have more digits.
+      const auto common = common_type(append->output[i], input.root->output[i]);
+      DIPTYCH_CHECK(common.has_value(), "what is appended has the same types");
+      append->output[i] = *common;
       if (input.root->output_nullable[i]) append->output_nullable[i] = true;
     }
     append->estimated_rows += input.rows();

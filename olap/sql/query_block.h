@@ -207,7 +207,9 @@ struct SetOperation {
   // A recursive query's number, from 1; the second input has a member `working` with it.
   uint32_t recursion = 0;
   std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
-  std::vector<Expressions> columns;                 // by input: its outputs as the result's types
+  // By input: its outputs, in what represents the result's types; these may have more digits.
+  std::vector<Expressions> columns;
+  std::vector<base::DataType> types;
   // INTERSECT and EXCEPT, and what they count by distinct row: rows of the left and the right side.
   std::vector<uint32_t> marks;
   std::vector<uint32_t> counts;

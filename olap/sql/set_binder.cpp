@@ -80,7 +80,7 @@ void SelectBinder::offer_operation(std::unique_ptr<SetOperation> operation) {
   for (size_t i = 0; i < operation->columns[0].size(); ++i) {
     Slot slot;
     slot.name = operation->inputs[0]->outputs[i].name;
-    slot.type = operation->columns[0][i]->type;
+    slot.type = operation->types[i];
     slot.nullable = std::any_of(operation->columns.begin(), operation->columns.end(),
                                 [i](const Expressions& input) { return input[i]->nullable; });
     names.push_back(slot.name);
@@ -105,7 +105,9 @@ base::Result<void> SelectBinder::bind_set_columns(std::string_view name, int64_t
     }
     std::vector<Bound*> operands;
     for (Bound& one : bound) operands.push_back(&one);
-    if (auto type = unify(source_, name, place, operands); !type) return type.error();
+    const auto type = unify(source_, name, place, operands);
+    if (!type) return type.error();
+    operation->types.push_back(*type);
     for (size_t i = 0; i < bound.size(); ++i) {
       operation->columns[i].push_back(std::move(bound[i].expression));
     }

@@ -515,6 +515,7 @@ base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCa
     argument->expression = cast_to(std::move(argument->expression), kBigIntType);
     return {};
   };
+  std::optional<base::DataType> of_both;  // the value and what is in its place
   if (shift) {
     const int64_t place = call.location;
     if (arguments->size() < 2) {
@@ -524,7 +525,9 @@ base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCa
       arguments->push_back({make_null(kTextType), true, place});
     }
     Bound* values[] = {&(*arguments)[0], &(*arguments)[2]};
-    if (auto unified = unify(source_, name, place, values); !unified) return unified.error();
+    const auto unified = unify(source_, name, place, values);
+    if (!unified) return unified.error();
+    of_both = *unified;
   }
   const size_t number = kind == WindowKind::kNtile ? 0 : 1;
   if (number < arguments->size()) {
@@ -532,7 +535,9 @@ base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCa
   }
   const bool ratio = kind == WindowKind::kPercentRank || kind == WindowKind::kCumeDist;
   result->function.type = ratio ? kDoubleType : kBigIntType;
-  if (kind > WindowKind::kNtile) result->function.type = (*arguments)[0].expression->type;
+  if (kind > WindowKind::kNtile) {
+    result->function.type = of_both.value_or((*arguments)[0].expression->type);
+  }
   for (Bound& argument : *arguments) {
     result->function.arguments.push_back(
         static_cast<uint32_t>(add_window_column(window, std::move(argument.expression))));

@@ -31,12 +31,17 @@ Value naive_string_agg(const Aggregate& one, const std::vector<Row>& rows) {
     if (!is_null(text[0])) texts.push_back(std::move(text));
   }
   std::vector<SortKey> order = one.order;
-  if (one.distinct && order.empty()) order.push_back(SortKey{});
+  for (uint32_t column = 0; one.distinct && column < 2; ++column) {
+    if (std::ranges::find(order, column, &SortKey::column) == order.end()) {
+      order.push_back({column, false, false});
+    }
+  }
   std::stable_sort(texts.begin(), texts.end(),
                    [&](const Row& a, const Row& b) { return naive_before(order, a, b); });
   Value result;
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (one.distinct && i != 0 && texts[i][0] == texts[i - 1][0]) continue;
+    const bool repeats = i != 0 && texts[i][0] == texts[i - 1][0] && texts[i][1] == texts[i - 1][1];
+    if (one.distinct && repeats) continue;
     const bool plain = is_null(result) || is_null(texts[i][1]);
     std::string text = is_null(result) ? "" : std::get<std::string>(result);
     if (!plain) text += std::get<std::string>(texts[i][1]);

@@ -180,10 +180,14 @@ base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList ta
   if (const auto known = grouped_targets_.find(node); known != grouped_targets_.end()) {
     return known->second.key;
   }
-  const size_t subqueries = pending_.size();
+  const uint32_t first_slot = slots_.size();
   auto key = expressions_.bind_value(node, kGroupBy);
   if (!key) return key.error();
-  if (pending_.size() != subqueries) expressions_.know(node, **key);
+  bool has_subquery = false;
+  for_each_column(**key, [&](const Expression& column) {
+    has_subquery = has_subquery || column.column >= first_slot;
+  });
+  if (has_subquery) expressions_.know(node, **key);
   ExpressionPtr copy = clone(**key);
   const size_t number = add_group_key(*std::move(key));
   grouped_targets_[node] = {std::move(copy), number};

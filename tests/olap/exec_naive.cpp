@@ -130,7 +130,10 @@ Value cast(const Expression& e, const Value& value) {
   const auto is_moment = [](const DataType& type) {
     return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
   };
-  if (e.type.is_string() && e.type.length == 0) return base::to_string(value);
+  if (e.type.is_string()) {
+    const std::string text = base::to_string(value);
+    return e.type.length == 0 ? text : text.substr(0, e.type.length);
+  }
   if (from.is_string()) {
     const std::string& text = std::get<std::string>(value);
     const auto parsed = e.type.kind == TypeKind::kDecimal ? cast_to_decimal(e.type, text)
@@ -138,8 +141,8 @@ Value cast(const Expression& e, const Value& value) {
     if (!parsed.ok()) throw NaiveError(parsed.error().message);
     return *parsed;
   }
-  const bool others = e.type.is_string() || from.kind == TypeKind::kDouble ||
-                      from.kind == TypeKind::kBoolean || e.type.kind == TypeKind::kBoolean ||
+  const bool others = from.kind == TypeKind::kDouble || from.kind == TypeKind::kBoolean ||
+                      e.type.kind == TypeKind::kBoolean ||
                       (is_moment(from) && e.type.kind == TypeKind::kDate);
   if (others && e.type != from) throw std::logic_error("no naive version of the cast");
   if (e.type.kind == TypeKind::kTimestamp && from.kind == TypeKind::kDate) {

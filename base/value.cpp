@@ -194,19 +194,30 @@ bool take_char(std::string_view* text, char expected) {
 
 enum class Taken : uint8_t { kYes, kBadForm, kNoSuchDay };
 
+constexpr uint32_t kYearLast = 5'874'897;  // PostgreSQL's; its days are 32 bits
+
+// Four; or five to seven, where the month is not written against it.
+size_t year_digits(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const bool is_long = digits > 4 && digits < 8 && digits < text.size() &&
+                       (text[digits] == '-' || text[digits] == '/');
+  return is_long ? digits : 4;
+}
+
 Taken take_date(std::string_view* text, Date* date) {
   uint32_t year = 0;
   uint32_t month = 0;
   uint32_t day = 0;
-  if (!take_digits(text, 4, &year)) return Taken::kBadForm;
+  if (!take_digits(text, year_digits(*text), &year)) return Taken::kBadForm;
   const char between = text->starts_with('-') || text->starts_with('/') ? text->front() : '\0';
   const bool taken = between == '\0' ? take_digits(text, 2, &month) && take_digits(text, 2, &day)
                                      : take_char(text, between) && take_number(text, &month) &&
                                            take_char(text, between) && take_number(text, &day);
   if (!taken) return Taken::kBadForm;
-  const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year)),
+  // std::chrono has 32,767 years, and 400 of them are all that there are.
+  const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year % 400)),
                                           std::chrono::month(month), std::chrono::day(day));
-  if (!civil.ok() || year == 0) return Taken::kNoSuchDay;
+  if (!civil.ok() || year == 0 || year > kYearLast) return Taken::kNoSuchDay;
   *date = date_from_civil({static_cast<int32_t>(year), month, day});
   return Taken::kYes;
 }
@@ -391,8 +402,14 @@ Result<Timestamp> parse_timestamp(std::string_view text) {
   if (text == kEpoch) return Timestamp{0};
   Date date;
   int64_t micros = 0;
+  int64_t at = 0;
   switch (take_moment(text, &date, &micros)) {
-    case Taken::kYes: return Timestamp{date.days * kMicrosPerDay + micros};
+    case Taken::kYes:
+      if (__builtin_mul_overflow(date.days, kMicrosPerDay, &at) ||
+          __builtin_add_overflow(at, micros, &at)) {
+        return no_such_day(text);
+      }
+      return Timestamp{at};
     case Taken::kNoSuchDay: return no_such_day(text);
     case Taken::kBadForm: break;
   }

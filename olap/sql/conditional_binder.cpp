@@ -410,7 +410,10 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   if (!is_function(name) && !is_window_function(name)) return unknown_function(call, name);
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
       call.n_agg_order != 0 || call.agg_within_group != 0) {
-    return source_.unsupported(offset, fmt::format("aggregate {}()", name));
+    return source_.wrong(
+        offset,
+        fmt::format("*, DISTINCT, ORDER BY and FILTER are for aggregates, which {}() is not", name),
+        "42809");
   }
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();

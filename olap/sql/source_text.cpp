@@ -187,7 +187,7 @@ std::string suggestion(std::string_view name, std::vector<std::string> candidate
   const std::string* nearest = nullptr;
   size_t nearest_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > kNameBytesMax) continue;
+    if (candidate.empty() || candidate.size() > kNameBytesMax) continue;
     const size_t distance = edit_distance(name, candidate);
     if (distance < nearest_distance) {
       nearest = &candidate;

@@ -132,14 +132,29 @@ TEST(ValueText, DatesReadBack) {
     expect_round_trip(kDateType, Value(Date{days}));
   }
   EXPECT_EQ(to_string(Date{0}), "1970-01-01");
+  const int32_t end = date_from_civil({5'874'897, 12, 31}).days;
+  for (int64_t days = last; days <= end; days += 1'234'567) {
+    expect_round_trip(kDateType, Value(Date{static_cast<int32_t>(days)}));
+  }
+  expect_round_trip(kDateType, Value(Date{end}));
+  EXPECT_EQ(to_string(Date{end}), "5874897-12-31");
 }
 
 TEST(ValueText, DateErrorsSayWhy) {
   EXPECT_EQ(parse_error(kDateType, "2026-02-30"), "\"2026-02-30\" names no day of the calendar");
   EXPECT_EQ(parse_error(kDateType, "0000-12-31"), "\"0000-12-31\" names no day of the calendar");
+  EXPECT_EQ(parse_error(kDateType, "5874898-01-01"),
+            "\"5874898-01-01\" names no day of the calendar");
+  EXPECT_EQ(parse_error(kDateType, "10001-02-29"), "\"10001-02-29\" names no day of the calendar");
+  EXPECT_EQ(to_string(parsed(kDateType, "12000/2/29")), "12000-02-29");
+  EXPECT_EQ(parse_error(kTimestampType, "300000-01-01 00:00"),
+            "\"300000-01-01 00:00\" names no day of the calendar");
+  EXPECT_EQ(to_string(parsed(kTimestampType, "294247-01-10 04:00:54.775807")),
+            "294247-01-10 04:00:54.775807");
   EXPECT_EQ(parsed(kDateType, "2026-2-3"), parsed(kDateType, "2026-02-03"));
   EXPECT_EQ(parsed(kDateType, "2026/2/03"), parsed(kDateType, "20260203"));
-  for (const char* const text : {"2026-2/3", "2026-2", "2026--3", "2026-002-3", "202623"}) {
+  for (const char* const text :
+       {"2026-2/3", "2026-2", "2026--3", "2026-002-3", "202623", "02026-2", "00002026-01-01"}) {
     EXPECT_EQ(parse_error(kDateType, text), fmt::format("\"{}\" is not a DATE (YYYY-MM-DD)", text));
   }
   EXPECT_EQ(parse_error(kDateType, "2026-02-30x"), "\"2026-02-30x\" is not a DATE (YYYY-MM-DD)");

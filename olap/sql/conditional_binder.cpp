@@ -408,6 +408,9 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
   if (!is_function(name) && !is_window_function(name)) return unknown_function(call, name);
+  if (call.agg_within_group != 0 && is_window_function(name)) {
+    return source_.unsupported(offset, fmt::format("{}() WITHIN GROUP", name));
+  }
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
       call.n_agg_order != 0 || call.agg_within_group != 0) {
     return source_.wrong(

@@ -44,7 +44,7 @@ std::string decimal_to_string(int128_t units, uint8_t scale);
 Result<Value> parse_value(const DataType& type, std::string_view text);
 
 Result<Date> parse_date(
-    std::string_view text);  // YYYY-M-D, YYYY/M/D or YYYYMMDD, years to 5874897; no time counts
+    std::string_view text);  // YYYY-M-D, YYYY/M/D or YYYYMMDD, years to 5874897; a time is ignored
 Result<Timestamp> parse_timestamp(std::string_view text);  // date[( |T)H:M[:S[.f]]], rounded
 
 // Year, month (1-12) and day of a date, and back. Proleptic Gregorian calendar.

@@ -161,12 +161,18 @@ base::Result<void> Database::State::replay() {
 // What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
 // that was lost was neither pushed, nor logged, nor acknowledged.
 base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive& held) {
-  // There may be memory by now.
-  if (primary_failure && primary_failure->code == base::ErrorCode::kOutOfMemory) {
-    primary_failure.reset();
+  // After one that had no memory: there may be some by now.
+  const bool is_again = primary_failure && primary_failure->code == base::ErrorCode::kOutOfMemory;
+  if (auto open = check_open(held); !open && !(is_again && phase == Phase::kOpen)) {
+    return open.error();
   }
-  if (auto open = check_open(held); !open) return open.error();
   const uint64_t begin_ns = base::steady_ns();
+  const auto lose = [&](const base::Error& error) {
+    primary_failure = error;
+    oltp_dispatcher->lose_engine(error);
+  };
+  // Until it is whole nobody meets it, whatever is thrown. Without a text, which would take memory.
+  lose(base::ErrorCode::kOutOfMemory);
   base::Result<void> rebuilt;
   try {
     olap_dispatcher->bring_up_to_date();
@@ -181,10 +187,10 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
     rebuilt = base::Error(base::ErrorCode::kOutOfMemory, thrown.what());
   }
   if (!rebuilt) {
-    primary_failure = rebuilt.error().within("the lost primary cannot be rebuilt");
-    oltp_dispatcher->lose_engine(*primary_failure);
+    lose(rebuilt.error().within("the lost primary cannot be rebuilt"));
     return *primary_failure;
   }
+  primary_failure.reset();
   oltp_dispatcher->regain_engine();
   engine.release_free_slots();
   RebuildReport report;

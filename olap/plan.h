@@ -162,7 +162,8 @@ enum class OperatorKind : uint8_t {
   kLimit,      // at most `limit` rows of children[0] from `offset`
   kValues,     // rows of `expressions`, as many a row as output columns (VALUES, or no FROM);
                // without expressions it has no rows
-  kAppend,     // the rows of all children, whose output types are this one's (UNION ALL)
+  kAppend,     // the rows of all children, whose output types are represented as this one's, which
+               // may have more digits (UNION ALL)
   kRepeat,     // each row of children[0] as often as its last column says (BIGINT, at least 0);
                // output: the other columns, the copy's number, from 1 (BIGINT)
   kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL in those first

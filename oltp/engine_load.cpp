@@ -149,11 +149,11 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
       if (sink != nullptr) sink->take(given);
     }
   } catch (const std::bad_alloc&) {
+    const uint64_t row = loaded.size() + 1;
     if (rows > loaded.size()) unload(given.back().row_id);
     const base::Error undone = undo(base::ErrorCode::kOutOfMemory);
-    return undone.within(
-        fmt::format("table \"{}\", row {}: the system has no memory left to load it",
-                    table.schema->name, rows + 1));
+    return undone.within(fmt::format(
+        "table \"{}\", row {}: the system has no memory left to load it", table.schema->name, row));
   }
   if (loaded.size() == 0) return last_vid();
   // release: pairs with the acquire at a transaction's begin (C1).

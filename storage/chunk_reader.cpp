@@ -44,8 +44,9 @@ void say_once_that_registration_is_refused(int error_number) {
 }  // namespace
 
 struct ChunkReader::Ring {
-  explicit Ring(uint32_t depth) : refused(-io_uring_queue_init(depth, &ring, 0)) {
+  explicit Ring(uint32_t depth) {
     prepared.reserve(depth);
+    refused = -io_uring_queue_init(depth, &ring, 0);
   }
   ~Ring() {
     if (refused == 0) io_uring_queue_exit(&ring);
@@ -54,7 +55,7 @@ struct ChunkReader::Ring {
   Ring& operator=(const Ring&) = delete;
 
   io_uring ring = {};
-  int refused;  // errno of opening it
+  int refused = 0;  // errno of opening it
   bool file_is_registered = false;
   // What submit_queued() prepared and the system has not taken yet; there is room for all.
   std::vector<std::pair<io_uring_sqe*, ChunkRead*>> prepared;

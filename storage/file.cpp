@@ -20,10 +20,14 @@ base::Error system_error(const std::string& action, const std::string& path, int
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
+      return {base::ErrorCode::kNoSpace,
+              fmt::format("cannot {} {}: {}; free some space or raise the limit, then try again",
+                          action, path, reason)};
     case EMFILE:
     case ENFILE:
       return {base::ErrorCode::kNoSpace,
-              fmt::format("cannot {} {}: {}; free some space or raise the limit, then try again",
+              fmt::format("cannot {} {}: {}; raise the limit of open files (ulimit -n), then try "
+                          "again",
                           action, path, reason)};
     case ENOENT:
       return {base::ErrorCode::kNotFound, fmt::format("cannot {} {}: {}", action, path, reason)};

@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kNoColumn = UINT32_MAX;
 
 // Whether a value over an operator's rows is a table's column as it is stored. Others are not held
-// to their type's length: UNION ALL has that of its first member.
+// to their type's length.
 bool is_stored(const Operator& source, uint32_t column);
 bool is_stored(const Operator& source, const Expression& value) {
   return value.kind == ExpressionKind::kColumn && is_stored(source, value.column);

@@ -72,7 +72,8 @@ WindowTotals::WindowTotals(const RunContext& context, const Operator& window,
                            const NeededColumns& needed)
     : stop_(*context.stop),
       grouping_(grouping_of(window)),
-      groups_(grouping_, *window.children[0], context.limits(), grouping_.expressions.size()),
+      groups_(std::in_place, grouping_, *window.children[0], context.limits(),
+              grouping_.expressions.size()),
       rows_(window.children[0]->output, needed.above(window)),
       totals_(types_of(grouping_.aggregates)),
       charge_(context.memory, "the rows of a window") {}
@@ -82,16 +83,16 @@ void WindowTotals::charge() {
 }
 
 void WindowTotals::append(const Batch& batch) {
-  groups_.update(batch);
+  groups_->update(batch);
   rows_.append(batch.columns, *batch.selection);
   const size_t before = partitions_.size();
   partitions_.resize(rows_.row_count());
-  std::copy_n(groups_.numbers().data(), batch.selection->count, partitions_.data() + before);
+  std::copy_n(groups_->numbers().data(), batch.selection->count, partitions_.data() + before);
   charge();
 }
 
 void WindowTotals::add_partitions(const WindowTotals& other) {
-  const std::vector<uint32_t> to = groups_.merge(other.groups_, 0, stop_);
+  const std::vector<uint32_t> to = groups_->merge(*other.groups_, 0, stop_);
   const size_t before = partitions_.size();
   partitions_.resize(before + other.partitions_.size());
   for (size_t i = 0; i < other.partitions_.size(); ++i) {
@@ -108,10 +109,15 @@ void WindowTotals::finish(std::span<const std::unique_ptr<WindowTotals>> others,
     stores.push_back(&other->rows_);
   }
   rows_.absorb_all(stores, workers);
-  groups_.finish();
-  read_totals();
+  for (const std::unique_ptr<WindowTotals>& other : others) {
+    other->partitions_ = {};
+    other->charge_.set(0);
+  }
   charge();
-  for (const std::unique_ptr<WindowTotals>& other : others) other->charge_.set(0);
+  groups_->finish();
+  read_totals();
+  groups_.reset();
+  for (const std::unique_ptr<WindowTotals>& other : others) other->groups_.reset();
 }
 
 void WindowTotals::read_totals() {
@@ -124,11 +130,12 @@ void WindowTotals::read_totals() {
   for (const Aggregate& one : grouping_.aggregates) buffers.emplace_back(physical_type(one.type));
   std::vector<Vector> columns(buffers.size());
   Selection all;
-  for (uint32_t first = 0; first < groups_.groups(); first += kVectorRows) {
+  for (uint32_t first = 0; first < groups_->groups(); first += kVectorRows) {
     stop_.check();
-    select_all(std::min(kVectorRows, groups_.groups() - first), &all);
-    groups_.read(first, all.count, &buffers, &columns);
+    select_all(std::min(kVectorRows, groups_->groups() - first), &all);
+    groups_->read(first, all.count, &buffers, &columns);
     totals_.append(std::span(columns).subspan(keys), all);
+    charge();
   }
 }
 

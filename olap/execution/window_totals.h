@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,7 +44,7 @@ class WindowTotals {
   void finish(std::span<const std::unique_ptr<WindowTotals>> others, const Workers& workers);
 
   uint64_t rows() const { return rows_.row_count(); }
-  size_t memory_bytes() const { return charge_.bytes() + groups_.kept_bytes(); }
+  size_t memory_bytes() const { return charge_.bytes(); }  // once finished
   // Rows [first, first + selection.count): the input's columns, then the aggregates.
   void read(uint64_t first, const Selection& selection, std::vector<VectorBuffer>* buffers,
             std::vector<Vector>* columns) const;
@@ -55,8 +56,8 @@ class WindowTotals {
   void charge();
 
   const StopSignal& stop_;
-  const Operator grouping_;  // the window's, as a GROUP BY
-  GroupTable groups_;
+  const Operator grouping_;           // the window's, as a GROUP BY
+  std::optional<GroupTable> groups_;  // until it is finished
   ColumnStore rows_;
   GrowingArray<uint32_t> partitions_;  // by row
   ColumnStore totals_;                 // by partition

@@ -1,7 +1,6 @@
 #include "olap/sql/expression_binder.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -89,9 +88,8 @@ void ExpressionBinder::know(const Node* node, const Expression& value) {
   known_.emplace_back(node, clone(value));
 }
 
-// The newest, as a query may be bound again.
 const Expression* ExpressionBinder::known_value(const Node& node) const {
-  for (const auto& [known, value] : std::views::reverse(known_)) {
+  for (const auto& [known, value] : known_) {
     slots_.work().step();
     if (same_expression(*known, node)) return value.get();
   }

@@ -242,6 +242,7 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
                                               JoinGroup& group) {
   SelectBinder binder(statement_, ctes->around, ctes, ctes->correlation);
   if (cte != nullptr && cte->recursion != 0) binder.recursion_ = cte;
+  if (cte == nullptr) binder.scope_.stand_in(&scope_);
   auto block = binder.bind(select);
   if (!block) return block.error();
   ScopeTable entry = offered_by(**block, name);

@@ -209,7 +209,6 @@ struct SetOperation {
   std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
   // By input: its outputs, in what represents the result's types; these may have more digits.
   std::vector<Expressions> columns;
-  std::vector<base::DataType> types;
   // INTERSECT and EXCEPT, and what they count by distinct row: rows of the left and the right side.
   std::vector<uint32_t> marks;
   std::vector<uint32_t> counts;

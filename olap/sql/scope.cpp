@@ -54,6 +54,8 @@ base::Error Scope::unknown_table(const SourceText& source, int64_t offset,
         hint = fmt::format("; did you mean its alias \"{}\"?", table.alias);
       }
     }
+    const bool is_beside = scope->from_ != nullptr && scope->from_->find_table(alias) != nullptr;
+    if (hint.empty() && is_beside) hint = "; a derived table that names it is LATERAL";
   }
   if (hint.empty()) hint = suggestion(alias, std::move(names));
   return source.wrong(offset, fmt::format("no table \"{}\" in FROM{}", alias, hint), "42P01");

@@ -42,6 +42,8 @@ class Scope {
       : outer_(outer), expressions_(expressions) {}
 
   const Scope* outer() const { return outer_; }
+  // Of a derived table: the FROM that it stands in, whose tables it could name with LATERAL.
+  void stand_in(const Scope* from) { from_ = from; }
   ExpressionBinder* expressions() const { return expressions_; }
 
   // Fails where the alias is taken.
@@ -71,6 +73,7 @@ class Scope {
   std::vector<std::string> column_names(std::string_view table) const;
 
   const Scope* outer_;
+  const Scope* from_ = nullptr;
   ExpressionBinder* expressions_;
   std::vector<ScopeTable> tables_;
   size_t first_named_ = 0;  // of the tables whose aliases are taken

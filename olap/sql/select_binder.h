@@ -102,13 +102,15 @@ class SelectBinder : private SubqueryBinder {
 
   // set_binder.cpp
   Status bind_set_operation(const PgQuery__SelectStmt& select);
-  Status bind_set_columns(std::string_view name, int64_t place, const std::vector<int64_t>& places,
-                          SetOperation* operation);
+  base::Result<std::vector<base::DataType>> bind_set_columns(std::string_view name, int64_t place,
+                                                             const std::vector<int64_t>& places,
+                                                             SetOperation* operation);
   Status check_set_width(const PgQuery__SelectStmt& select, const SetOperation& operation,
                          const std::vector<int64_t>& places) const;
   Status bind_values(const PgQuery__SelectStmt& select);
   Status bind_values_by_row(const PgQuery__SelectStmt& select);
-  void offer_operation(std::unique_ptr<SetOperation> operation);
+  void offer_operation(std::unique_ptr<SetOperation> operation,
+                       const std::vector<base::DataType>& types);
   void offer_outputs(JoinMember member, std::vector<std::string> names);
 
   // recursion_binder.cpp

@@ -61,8 +61,8 @@ base::Result<void> SelectBinder::bind_set_operation(const PgQuery__SelectStmt& s
   }
   if (auto checked = check_set_width(select, *operation, places); !checked) return checked;
   const int64_t place = set_operation_before(source_, places.back());
-  auto bound = bind_set_columns(name_of(operation->kind), place, places, operation.get());
-  if (!bound) return bound;
+  auto types = bind_set_columns(name_of(operation->kind), place, places, operation.get());
+  if (!types) return types.error();
   if (operation->kind != SetOperator::kUnion) {
     for (int side = 0; side < 2; ++side) {
       operation->marks.push_back(slots_.add({"", kBigIntType, true, nullptr, {}}));
@@ -70,17 +70,18 @@ base::Result<void> SelectBinder::bind_set_operation(const PgQuery__SelectStmt& s
     }
     operation->repeat = slots_.add({"", kBigIntType, false, nullptr, {}});
   }
-  offer_operation(std::move(operation));
+  offer_operation(std::move(operation), *types);
   return {};
 }
 
-void SelectBinder::offer_operation(std::unique_ptr<SetOperation> operation) {
+void SelectBinder::offer_operation(std::unique_ptr<SetOperation> operation,
+                                   const std::vector<base::DataType>& types) {
   JoinMember member;
   std::vector<std::string> names;
-  for (size_t i = 0; i < operation->columns[0].size(); ++i) {
+  for (size_t i = 0; i < types.size(); ++i) {
     Slot slot;
     slot.name = operation->inputs[0]->outputs[i].name;
-    slot.type = operation->types[i];
+    slot.type = types[i];
     slot.nullable = std::any_of(operation->columns.begin(), operation->columns.end(),
                                 [i](const Expressions& input) { return input[i]->nullable; });
     names.push_back(slot.name);
@@ -90,12 +91,13 @@ void SelectBinder::offer_operation(std::unique_ptr<SetOperation> operation) {
   offer_outputs(std::move(member), std::move(names));
 }
 
-// Finds each column's type, and every input's outputs as values of it.
-base::Result<void> SelectBinder::bind_set_columns(std::string_view name, int64_t place,
-                                                  const std::vector<int64_t>& places,
-                                                  SetOperation* operation) {
+// Each column's type; every input's outputs become values of it.
+base::Result<std::vector<base::DataType>> SelectBinder::bind_set_columns(
+    std::string_view name, int64_t place, const std::vector<int64_t>& places,
+    SetOperation* operation) {
   const size_t columns = operation->inputs[0]->visible_outputs;
   operation->columns.resize(operation->inputs.size());
+  std::vector<base::DataType> types;
   for (size_t c = 0; c < columns; ++c) {
     std::vector<Bound> bound;
     for (size_t i = 0; i < operation->inputs.size(); ++i) {
@@ -107,12 +109,12 @@ base::Result<void> SelectBinder::bind_set_columns(std::string_view name, int64_t
     for (Bound& one : bound) operands.push_back(&one);
     const auto type = unify(source_, name, place, operands);
     if (!type) return type.error();
-    operation->types.push_back(*type);
+    types.push_back(*type);
     for (size_t i = 0; i < bound.size(); ++i) {
       operation->columns[i].push_back(std::move(bound[i].expression));
     }
   }
-  return {};
+  return types;
 }
 
 // All inputs have as many columns.
@@ -201,9 +203,9 @@ base::Result<void> SelectBinder::bind_values_by_row(const PgQuery__SelectStmt& s
     operation->inputs.push_back(*std::move(block));
     places.push_back(place_of(row));
   }
-  auto bound = bind_set_columns("VALUES", places.front(), places, operation.get());
-  if (!bound) return bound;
-  offer_operation(std::move(operation));
+  auto types = bind_set_columns("VALUES", places.front(), places, operation.get());
+  if (!types) return types.error();
+  offer_operation(std::move(operation), *types);
   return {};
 }
 

@@ -114,6 +114,9 @@ TEST(WindowTotalsTest, PartitionsOfSeveralWorkersAreOne) {
   }
   parts[0]->finish(std::span(parts).subspan(1), Workers(&arena, stop));
   ASSERT_EQ(parts[0]->rows(), 3 * kBatches * kVectorRows);
+  // Two columns of 12 bytes a row, the partition's number, and a sum by partition.
+  EXPECT_GT(parts[0]->memory_bytes(), parts[0]->rows() * 16);
+  EXPECT_LT(memory.bytes_largest(), parts[0]->memory_bytes() * 3 / 2);
   std::vector<VectorBuffer> buffers = parts[0]->make_buffers();
   std::vector<Vector> columns(buffers.size());
   Selection all;

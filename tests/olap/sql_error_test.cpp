@@ -128,6 +128,11 @@ constexpr Refused kRefused[] = {
     {"select parent.p_id from parent p",
      "invalid argument: no table \"parent\" in FROM; did you mean its alias \"p\"? (line 1, column "
      "8: \"parent.p_id\")"},
+    {"select p.p_id from parent p, (select p.p_id) z",
+     "invalid argument: no table \"p\" in FROM; a derived table that names it is LATERAL (line 1, "
+     "column 38: \"p.p_id\")"},
+    {"select p_id from parent p union select p_id from parent q order by p.p_id",
+     "invalid argument: no table \"p\" in FROM (line 1, column 68: \"p.p_id\")"},
     {"select parent.* from parent p",
      "invalid argument: no table \"parent\" in FROM; did you mean its alias \"p\"? (line 1, column "
      "8: \"parent.\")"},

@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -284,6 +285,10 @@ class QueryStopInLongLoops : public QueryStop, public ::testing::WithParamInterf
 };
 
 TEST_P(QueryStopInLongLoops, TheCoresAreFreeWithin100Milliseconds) {
+  const bool searches = std::string_view(GetParam()).starts_with("SELECT split_part");
+  if (diptych::test::kSanitized && searches) {
+    GTEST_SKIP() << "a sanitizer looks through all of the text at each memmem";
+  }
   expect_free_soon_after({60, 240, 480}, 8);
 }
 

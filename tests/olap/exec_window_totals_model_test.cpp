@@ -66,8 +66,9 @@ TEST_P(WindowTotalsModel, EachRowHasItsPartitionsAggregates) {
       op->sort_keys.push_back({static_cast<uint32_t>(below(kColumns)), true, true});
     ASSERT_TRUE(are_totals(*op));
     if (below(3) == 0) {
-      op = filter(std::move(op), make(ExpressionKind::kIsNotNull, kBooleanType,
-                                      column(kColumns, op->output[kColumns])));
+      const DataType type = op->output[kColumns];
+      op = filter(std::move(op),
+                  make(ExpressionKind::kIsNotNull, kBooleanType, column(kColumns, type)));
     }
     expect_same(plan_of(std::move(op)));
     if (HasFatalFailure()) return;

@@ -29,6 +29,20 @@ bool wait_until(const Done& done) {
   return true;
 }
 
+// What one thread says and others wait for.
+class Signal {
+ public:
+  // release, acquire: what was done before it is seen behind it.
+  void give() { is_given_.store(true, std::memory_order_release); }
+  bool is_given() const { return is_given_.load(std::memory_order_acquire); }
+  bool wait() const {
+    return wait_until([&] { return is_given(); });
+  }
+
+ private:
+  std::atomic<bool> is_given_{false};
+};
+
 size_t count_of(const std::string& text, const std::string& piece) {
   size_t count = 0;
   for (size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1)) {
@@ -40,19 +54,17 @@ size_t count_of(const std::string& text, const std::string& piece) {
 TEST(SlowProcedures, OneThatStillRunsIsReportedByName) {
   const auto bank = Bank::open({.slow_procedure_ns = 20'000'000});
   Database& database = *bank->database;
-  std::atomic<bool> go_on{false};
+  Signal go_on;
   const auto stuck = *database.register_procedure<Nothing, Nothing>(
       "stuck", [&](Transaction&, const Nothing&) -> base::Result<Nothing> {
-        // acquire: pairs with the release below.
-        wait_until([&] { return go_on.load(std::memory_order_acquire); });
+        go_on.wait();
         return Nothing{};
       });
   testing::internal::CaptureStderr();
   auto reply = database.call(stuck, {});
   const bool named = wait_until([&] { return database.metrics().slowest_procedure == "stuck"; });
   EXPECT_EQ(database.metrics().slow_transactions, 0u);
-  // release: pairs with the acquire above.
-  go_on.store(true, std::memory_order_release);
+  go_on.give();
   EXPECT_TRUE(reply.get().ok());
   EXPECT_TRUE(database.call(stuck, {}).get().ok());
   const std::string said = testing::internal::GetCapturedStderr();
@@ -112,64 +124,53 @@ TEST(OperationLimit, IsTheDatabasesAndNamesTheProcedure) {
   EXPECT_EQ(Database::open({.operations_max = 0}).code(), ErrorCode::kInvalidArgument);
 }
 
+// A batch of two calls by two workers: the first holds a row until the second has lost against it
+// as often as it may.
 TEST(ConflictLimit, IsTheDatabasesAndNamesTheProcedure) {
   for (const uint32_t limit : {0U, 2U}) {
-    DatabaseOptions options{.conflicts_max = limit};
+    // However slowly the batch is run: its calls are repeated within it.
+    DatabaseOptions options{.push_limit_ns = 60'000'000'000, .conflicts_max = limit};
     options.placement.oltp_workers = 2;
     const auto bank = Bank::open(options);
     bank->fill(1);
-    std::atomic<uint32_t> runs = 0;
+    Signal is_held;
+    std::atomic<uint32_t> losses = 0;
     const auto holder = *bank->database->register_procedure<Nothing, Nothing>(
         "holder", [&](Transaction& txn, const Nothing&) -> base::Result<Nothing> {
           auto row = txn.get_for_update<&Account::version>(bank->by_id, 0);
           if (!row) return row.error();
-          const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-          while (runs <= limit && std::chrono::steady_clock::now() < until) {
-            std::this_thread::yield();
-          }
+          is_held.give();
+          wait_until([&] { return losses > limit; });
           txn.update(*row, set<&Account::version>(row->values + 1));
           return Nothing{};
         });
     const auto unlucky = *bank->database->register_procedure<Nothing, Nothing>(
         "unlucky", [&](Transaction& txn, const Nothing&) -> base::Result<Nothing> {
-          ++runs;
+          is_held.wait();
           auto row = txn.get_for_update<&Account::version>(bank->by_id, 0);
-          if (!row) return row.error();
-          return Nothing{};
+          if (row) return Nothing{};
+          ++losses;
+          return row.error();
         });
-    std::atomic<bool> is_in_gate = false;
-    std::atomic<bool> both_are_queued = false;
+    Signal in_gate;
+    Signal both_queued;
     const auto gate = *bank->database->register_procedure<Nothing, Nothing>(
         "gate", [&](Transaction&, const Nothing&) -> base::Result<Nothing> {
-          // relaxed: it says nothing of anything else.
-          is_in_gate.store(true, std::memory_order_relaxed);
-          // acquire: pairs with the release below.
-          wait_until([&] { return both_are_queued.load(std::memory_order_acquire); });
+          in_gate.give();
+          both_queued.wait();
           return Nothing{};
         });
-    bool has_lost = false;  // the two meet, unless the second worker is not run for so long
-    for (int i = 0; i < 100 && !has_lost; ++i) {
-      runs = 0;
-      // relaxed: nobody is in the gate.
-      is_in_gate.store(false, std::memory_order_relaxed);
-      both_are_queued.store(false, std::memory_order_relaxed);
-      auto gated = bank->database->call(gate, {});
-      // relaxed: it says nothing of anything else.
-      EXPECT_TRUE(wait_until([&] { return is_in_gate.load(std::memory_order_relaxed); }));
-      auto held = bank->database->call(holder, {});
-      auto tried = bank->database->call(unlucky, {});
-      // release: pairs with the acquire in the gate: both are in the next batch.
-      both_are_queued.store(true, std::memory_order_release);
-      const auto outcome = tried.get();
-      static_cast<void>(gated.get());
-      static_cast<void>(held.get());
-      has_lost = !outcome.ok();
-      if (!has_lost) continue;
-      EXPECT_EQ(outcome.code(), ErrorCode::kConflict);
-      EXPECT_THAT(outcome.error().message, HasSubstr("\"unlucky\" lost against others"));
-      EXPECT_EQ(runs, limit + 1);
-    }
-    EXPECT_TRUE(has_lost);
+    auto gated = bank->database->call(gate, {});
+    EXPECT_TRUE(in_gate.wait());
+    auto held = bank->database->call(holder, {});
+    auto tried = bank->database->call(unlucky, {});
+    both_queued.give();
+    EXPECT_TRUE(gated.get().ok());
+    EXPECT_TRUE(held.get().ok());
+    const auto outcome = tried.get();
+    ASSERT_EQ(outcome.code(), ErrorCode::kConflict);
+    EXPECT_THAT(outcome.error().message, HasSubstr("\"unlucky\" lost against others"));
+    EXPECT_EQ(losses, limit + 1);
   }
 }
 

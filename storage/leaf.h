@@ -55,6 +55,7 @@ struct ColumnView {
   const void* values = nullptr;
   const uint64_t* nulls = nullptr;
   uint32_t count = 0;
+  encoding::TextCodes coded = {};  // of texts that come again, where the leaf knows
 
   template <class Value>
   const Value* as() const {
@@ -90,7 +91,7 @@ class PinnedColumn {
               nulls_ == nullptr ? nullptr : nulls_ + first / 64, count};
     }
     const encoding::ColumnRun run = pinned_->decode(first, count, buffer);
-    return {run.values, run.nulls, run.rows};
+    return {run.values, run.nulls, run.rows, run.coded};
   }
   // The same, if it takes less time to decode only the values at these slots, which ascend; the
   // others are anything, of texts not even texts. Nothing: view() takes no longer.

@@ -93,6 +93,7 @@ GroupTable::GroupTable(const Operator& aggregate, const Operator& source, const 
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows + kFillAhead),
+      differing_numbers_(kVectorRows + kFillAhead),
       charge_(limits.memory, "the groups of a GROUP BY") {
   for (const ExpressionPtr& key : key_expressions_) {
     keys_.push_back(compile_expression(*key, limits));
@@ -186,14 +187,23 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   if (build_rows_differ_ && life == StringLife::kQuery) {
     append_groups(rows);
     std::iota(numbers, numbers + rows.count, before);
-  } else if (direct_.find(key_vectors_, rows, numbers)) {
+  } else if (differing_.find(nullptr, 1, key_vectors_, rows)) {
+    number_rows(differing_.first_rows(), life, differing_numbers_.data());
+    differing_.spread(differing_numbers_.data(), numbers);
+  } else {
+    number_rows(rows, life, numbers);
+  }
+  if (table_.size() != before) {
+    for (const auto& column : columns_) column->resize(table_.size());
+  }
+}
+
+void GroupTable::number_rows(const Selection& rows, StringLife life, uint32_t* numbers) {
+  if (direct_.find(key_vectors_, rows, numbers)) {
     append_groups(direct_.new_rows());
   } else {
     packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
     table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers);
-  }
-  if (table_.size() != before) {
-    for (const auto& column : columns_) column->resize(table_.size());
   }
 }
 
@@ -234,7 +244,15 @@ void GroupTable::update(const Batch& batch) {
       columns_[i]->update_runs(argument_vectors_[0], runs_);
       continue;
     }
-    columns_[i]->update_all(argument_vectors_, rows, has_keys_ ? numbers_.data() : nullptr);
+    const uint32_t* const numbers = has_keys_ ? numbers_.data() : nullptr;
+    if (!columns_[i]->counts_repeats() &&
+        differing_.find(numbers, groups(), argument_vectors_, rows)) {
+      if (has_keys_) differing_.gather(numbers, differing_numbers_.data());
+      columns_[i]->update_all(argument_vectors_, differing_.first_rows(),
+                              has_keys_ ? differing_numbers_.data() : nullptr);
+      continue;
+    }
+    columns_[i]->update_all(argument_vectors_, rows, numbers);
   }
   charge();
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "olap/execution/aggregate_column.h"
+#include "olap/execution/differing_rows.h"
 #include "olap/execution/direct_groups.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/group_join.h"
@@ -78,6 +79,8 @@ class GroupTable {
   // numbers[k] = the group of the k-th selected row, which may be new. Only the keys' columns of
   // the batch are read.
   void find_groups(const Batch& batch, uint32_t* numbers);
+  // The same by the keys that were evaluated last.
+  void number_rows(const Selection& rows, StringLife life, uint32_t* numbers);
   // The same of rows of a join's table that come for the first time.
   void find_groups(std::span<const uint32_t> build_rows, uint32_t* numbers);
   // Evaluates the keys; their long texts stay so long.
@@ -102,6 +105,8 @@ class GroupTable {
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
+  DifferingRows differing_;  // in texts that come again
+  std::vector<uint32_t> differing_numbers_;
   bool wants_runs_ = false;  // several columns do
   GroupRuns runs_;           // of the rows of update()
   std::optional<BuildRowGroups> by_build_row_;

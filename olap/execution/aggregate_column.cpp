@@ -314,6 +314,7 @@ class ExtremeColumn : public AggregateColumn {
     });
   }
 
+  bool counts_repeats() const override { return false; }
   bool wants_runs() const override { return kIsNumber; }
 
   void update_runs(const Vector& argument, const GroupRuns& runs) override {

@@ -45,6 +45,8 @@ class AggregateColumn {
                           const uint32_t* groups) {
     update(arguments[0], rows, groups);
   }
+  // Whether a value that the group has had already can change its state.
+  virtual bool counts_repeats() const { return true; }
   // Values that are kept beside the states: each costs a merge as much as a group does.
   virtual uint64_t kept_values() const { return 0; }
   // Called once, before others merge partitions of this column, where there are several.

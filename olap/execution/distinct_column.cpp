@@ -111,6 +111,7 @@ class DistinctColumn : public AggregateColumn {
     return inner_->memory_bytes() + pairs_.memory_bytes() + pairs_split_.memory_bytes();
   }
   uint64_t kept_values() const override { return pairs_.size(); }
+  bool counts_repeats() const override { return false; }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     auto* const by_slot = groups_.values<int32_t>();

@@ -131,7 +131,7 @@ NodePtr make_literal(const base::DataType& type, const base::Value& value) {
 }
 
 namespace {
-NodePtr compile_node(const Expression& expression, const QueryLimits& limits);
+NodePtr compile_whole(const Expression& expression, const QueryLimits& limits);
 }  // namespace
 
 namespace {
@@ -168,8 +168,13 @@ size_t node_bytes(const Expression& expression) {
     return bytes + node_bytes(*expression.children[0]) +
            expression.children.size() * sizeof(base::StringRef);
   }
-  for (const ExpressionPtr& child : expression.children) bytes += node_bytes(*child);
-  return bytes;
+  bool reads_text = false;
+  for (const ExpressionPtr& child : expression.children) {
+    bytes += node_bytes(*child);
+    reads_text |= child->type.is_string();
+  }
+  // make_by_entry() has as much again.
+  return reads_text ? bytes + kVectorRows * physical_bytes(physical_type(expression.type)) : bytes;
 }
 
 namespace {
@@ -181,7 +186,7 @@ class CountedNode : public ExpressionNode {
       : ExpressionNode(physical_type(expression.type)),
         charge_(limits.memory, "the vectors of its expressions") {
     charge_.set(node_bytes(expression));
-    node_ = compile_node(expression, limits);
+    node_ = compile_whole(expression, limits);
   }
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
@@ -199,7 +204,7 @@ class CountedNode : public ExpressionNode {
 }  // namespace
 
 NodePtr compile_expression(const Expression& expression, const QueryLimits& limits) {
-  if (node_bytes(expression) <= kNodeBytesFree) return compile_node(expression, limits);
+  if (node_bytes(expression) <= kNodeBytesFree) return compile_whole(expression, limits);
   return std::make_unique<CountedNode>(expression, limits);
 }
 
@@ -210,7 +215,7 @@ std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expre
   std::vector<NodePtr> nodes;
   nodes.reserve(expressions.size());
   for (const ExpressionPtr& expression : expressions) {
-    nodes.push_back(bytes <= kNodeBytesFree ? compile_node(*expression, limits)
+    nodes.push_back(bytes <= kNodeBytesFree ? compile_whole(*expression, limits)
                                             : std::make_unique<CountedNode>(*expression, limits));
   }
   return nodes;
@@ -218,30 +223,38 @@ std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expre
 
 namespace {
 
-NodePtr compile_node(const Expression& expression, const QueryLimits& limits) {
-  if (expression.kind == Kind::kColumn) {
-    return std::make_unique<ColumnNode>(physical_type(expression.type), expression.column);
-  }
-  if (expression.kind == Kind::kLiteral) return make_literal(expression.type, expression.literal);
-  if (expression.kind == Kind::kLike || expression.kind == Kind::kInList) {
-    require_plan(!expression.children.empty(), "LIKE and IN have an operand");
-    const Expression& operand = *expression.children[0];
-    if (expression.kind == Kind::kInList) {
-      return make_in_list(expression, compile_node(operand, limits));
+// What a node reads of its input.
+struct Reads {
+  enum class What : uint8_t { kNothing, kOneText, kMore } what = What::kNothing;
+  uint32_t column = 0;  // of kOneText
+
+  void add(const Reads& other) {
+    if (what == What::kNothing) {
+      *this = other;
+    } else if (other.what != What::kNothing && (what != other.what || column != other.column)) {
+      what = What::kMore;
     }
-    // ILIKE, as which the node lowers texts that come again once.
-    const bool is_lowered = operand.kind == Kind::kFunction && operand.children.size() == 1 &&
-                            operand.function == Function::kLower;
-    return make_like(expression, compile_node(is_lowered ? *operand.children[0] : operand, limits),
-                     is_lowered ? LetterCases::kLowered : LetterCases::kKept, limits);
   }
-  std::vector<NodePtr> children;
-  children.reserve(expression.children.size());
-  for (const ExpressionPtr& child : expression.children) {
-    limits.stop->check_at(children.size());
-    children.push_back(compile_node(*child, limits));
+};
+
+struct CompiledNode {
+  NodePtr node;
+  Reads reads;
+  bool is_cheap = false;  // a column as it is, or whether it is NULL
+};
+
+// What is computed by its text's entries, if there are any, is so at once.
+NodePtr close(CompiledNode compiled) {
+  if (compiled.is_cheap || compiled.reads.what != Reads::What::kOneText) {
+    return std::move(compiled.node);
   }
-  require_plan(!children.empty(), "an operator has operands");
+  return make_by_entry(compiled.reads.column, std::move(compiled.node));
+}
+
+CompiledNode compile_node(const Expression& expression, const QueryLimits& limits);
+
+NodePtr make_node(const Expression& expression, std::vector<NodePtr> children,
+                  const QueryLimits& limits) {
   switch (expression.kind) {
     case Kind::kCast:
       return make_cast(expression.children[0]->type, expression.type, std::move(children[0]),
@@ -266,6 +279,63 @@ NodePtr compile_node(const Expression& expression, const QueryLimits& limits) {
     case Kind::kFunction: return make_function(expression, std::move(children), limits);
     default: return make_logic(expression, std::move(children), limits);
   }
+}
+
+// Of the operand alone: the list and the pattern are literals.
+CompiledNode compile_match(const Expression& expression, const QueryLimits& limits) {
+  require_plan(!expression.children.empty(), "LIKE and IN have an operand");
+  const Expression& operand = *expression.children[0];
+  // ILIKE, as which the node lowers texts that come again once.
+  const bool is_lowered = expression.kind == Kind::kLike && operand.kind == Kind::kFunction &&
+                          operand.children.size() == 1 && operand.function == Function::kLower;
+  CompiledNode matched = compile_node(is_lowered ? *operand.children[0] : operand, limits);
+  matched.is_cheap = false;
+  matched.node = expression.kind == Kind::kInList
+                     ? make_in_list(expression, std::move(matched.node))
+                     : make_like(expression, std::move(matched.node),
+                                 is_lowered ? LetterCases::kLowered : LetterCases::kKept, limits);
+  return matched;
+}
+
+CompiledNode compile_node(const Expression& expression, const QueryLimits& limits) {
+  if (expression.kind == Kind::kColumn) {
+    const Reads reads = {expression.type.is_string() ? Reads::What::kOneText : Reads::What::kMore,
+                         expression.column};
+    return {std::make_unique<ColumnNode>(physical_type(expression.type), expression.column), reads,
+            true};
+  }
+  if (expression.kind == Kind::kLiteral) {
+    return {make_literal(expression.type, expression.literal), {}, true};
+  }
+  if (expression.kind == Kind::kLike || expression.kind == Kind::kInList) {
+    return compile_match(expression, limits);
+  }
+  std::vector<CompiledNode> operands;
+  operands.reserve(expression.children.size());
+  Reads reads;
+  for (const ExpressionPtr& child : expression.children) {
+    limits.stop->check_at(operands.size());
+    operands.push_back(compile_node(*child, limits));
+    reads.add(operands.back().reads);
+  }
+  require_plan(!operands.empty(), "an operator has operands");
+  // Its result hangs on which rows there are.
+  if (expression.kind == Kind::kFunction && expression.function == Function::kSingleRow) {
+    reads.what = Reads::What::kMore;
+  }
+  const bool tests_null = expression.kind == Kind::kIsNull || expression.kind == Kind::kIsNotNull;
+  const bool is_cheap = tests_null && operands[0].is_cheap;
+  std::vector<NodePtr> children;
+  children.reserve(operands.size());
+  for (CompiledNode& operand : operands) {
+    children.push_back(reads.what == Reads::What::kOneText ? std::move(operand.node)
+                                                           : close(std::move(operand)));
+  }
+  return {make_node(expression, std::move(children), limits), reads, is_cheap};
+}
+
+NodePtr compile_whole(const Expression& expression, const QueryLimits& limits) {
+  return close(compile_node(expression, limits));
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> ch
 NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children,
                              const QueryLimits& limits);
 
+// expression_by_entry.cpp: a value of the text column `column` and nothing else, which `node`
+// computes
+NodePtr make_by_entry(uint32_t column, NodePtr node);
+
 // Fails the query: the plan breaks its contract. A front end's bug, but no reason to stop the
 // engine.
 [[noreturn]] void fail_plan(const char* reason);

@@ -69,6 +69,7 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
   packed_.resize(size_t{kVectorRows} * std::max<uint32_t>(table.packer().words(), 1));
   hashes_.resize(kVectorRows);
   numbers_.resize(kVectorRows);
+  differing_numbers_.resize(kVectorRows);
   rows_.resize(kVectorRows);
   cursors_.reserve(kVectorRows);
   for (size_t c = 0; c < table.rows().column_count(); ++c) {
@@ -136,8 +137,17 @@ void ProbeStage::find_numbers(const Batch& batch) {
     return;
   }
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
-  table_.packer().pack(key_vectors_, with_key_, packed_.data(), hashes_.data());
-  table_.find(packed_.data(), hashes_.data(), with_key_.count, numbers_.data());
+  if (differing_.find(nullptr, 1, key_vectors_, with_key_)) {
+    find_packed(differing_.first_rows(), differing_numbers_.data());
+    differing_.spread(differing_numbers_.data(), numbers_.data());
+  } else {
+    find_packed(with_key_, numbers_.data());
+  }
+}
+
+void ProbeStage::find_packed(const Selection& rows, uint32_t* numbers) {
+  table_.packer().pack(key_vectors_, rows, packed_.data(), hashes_.data());
+  table_.find(packed_.data(), hashes_.data(), rows.count, numbers);
 }
 
 // Looks up the batch's keys: the rows with a match, and in rows_ their keys' numbers. Without keys,

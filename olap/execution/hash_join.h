@@ -35,6 +35,7 @@
 
 #include "olap/execution/column_store.h"
 #include "olap/execution/dense_keys.h"
+#include "olap/execution/differing_rows.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/key_bounds.h"
 #include "olap/execution/key_packer.h"
@@ -229,6 +230,8 @@ class ProbeStage : public Stage {
 
   void evaluate_keys(const Batch& batch);
   void find_numbers(const Batch& batch);
+  // The same of rows without nulls, by the keys that were evaluated last.
+  void find_packed(const Selection& rows, uint32_t* numbers);
   void match(const Batch& batch);
   void extend_output(const Batch& batch);
   // Of all pairs, without residual predicates; and of those that are left in output_selection_.
@@ -265,6 +268,8 @@ class ProbeStage : public Stage {
   std::vector<uint64_t> packed_;  // keys of with_key_
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;  // by position in with_key_; without keys 0
+  DifferingRows differing_;        // in texts that come again
+  std::vector<uint32_t> differing_numbers_;
   std::vector<Cursor> cursors_;
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots

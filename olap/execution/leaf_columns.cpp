@@ -45,7 +45,8 @@ LeafReader::Values LeafReader::all(base::ColumnId column) {
     kept.decoded = !kept.buffer.values.empty() && kept.view.values == kept.buffer.values.data();
     kept.is_viewed = true;
   }
-  return {kept.view, kept.decoded, is_new};
+  const TextCodes* const coded = kept.view.coded.codes == nullptr ? nullptr : &kept.view.coded;
+  return {kept.view, coded, kept.decoded, is_new};
 }
 
 LeafColumns::LeafColumns(LeafReader* reader, const std::vector<base::ColumnId>& columns,
@@ -67,12 +68,13 @@ void LeafColumns::read(uint32_t column, const Selection& rows) {
                             &buffers_[column]);
   }
   const LeafReader::Values values =
-      some ? LeafReader::Values{*some, true, true} : reader_.all(of_table);
+      some ? LeafReader::Values{*some, nullptr, true, true} : reader_.all(of_table);
   DIPTYCH_DCHECK(values.view.count >= reader_.rows(),
                  "a leaf gives the values that were asked for");
   Vector& vector = batch_.columns[column];
   vector.values = values.view.values;
   vector.nulls = values.view.nulls;
+  vector.coded = values.coded;
   if (values.decoded && values.is_new && decoded_bytes_ != nullptr) {
     *decoded_bytes_ += (some ? rows.count : reader_.rows()) * physical_bytes(vector.type);
   }

@@ -41,8 +41,9 @@ class LeafReader {
 
   struct Values {
     storage::ColumnView view;
-    bool decoded = false;  // into a buffer, not the leaf's own memory
-    bool is_new = false;   // by this call
+    const TextCodes* coded = nullptr;  // the view's, as long as it stays
+    bool decoded = false;              // into a buffer, not the leaf's own memory
+    bool is_new = false;               // by this call
   };
   bool has_all(base::ColumnId column) const { return columns_[column.value].is_viewed; }
   // Of all rows.

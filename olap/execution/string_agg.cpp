@@ -111,6 +111,8 @@ class StringAggColumn : public RowsByGroup {
     return RowsByGroup::memory_bytes() + results_.bytes() + texts;
   }
 
+  bool counts_repeats() const override { return !distinct_; }
+
   void update_all(std::span<const Vector> arguments, const Selection& rows,
                   const uint32_t* groups) override {
     if (first_texts_ == nullptr) return RowsByGroup::update_all(arguments, rows, groups);

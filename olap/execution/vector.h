@@ -16,6 +16,7 @@
 //   V2  Vectors and selections are valid until the push() that they came with returns.
 //   V3  Selection::rows is ascending, and filled unless every slot is selected. Bits from `slots`
 //       on are zero.
+//   V4  Where a Vector is coded, every slot has the code of an entry, whatever is selected or null.
 
 #pragma once
 
@@ -38,6 +39,7 @@ namespace diptych::olap {
 
 using base::int128_t;
 using storage::kVectorRows;
+using storage::encoding::TextCodes;
 inline constexpr uint32_t kVectorWords = kVectorRows / 64;
 static_assert(kVectorRows % 64 == 0, "null and selection bits come in whole words");
 
@@ -70,7 +72,8 @@ struct Vector {
   StringLife string_life = StringLife::kQuery;
   bool constant = false;  // every slot holds the same value (a hint)
   const void* values = nullptr;
-  const uint64_t* nulls = nullptr;  // bit i set: slot i is null; nullptr: none is
+  const uint64_t* nulls = nullptr;   // bit i set: slot i is null; nullptr: none is
+  const TextCodes* coded = nullptr;  // of texts that come again, where that is known (V4)
 
   template <class T>
   const T* as() const {

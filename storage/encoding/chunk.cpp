@@ -143,7 +143,12 @@ ColumnRun Chunk::decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
   DIPTYCH_DCHECK(uint64_t{first} + count <= rows(), "a run stays within its chunk");
   ColumnRun run{kind(), count, nullptr, run_nulls(first, count, buffer)};
   if (kind() == ValueKind::kText) {
+    buffer->entries.clear();
     decode(*text_codec(encoding()), buffer);
+    if (!buffer->entries.empty()) {
+      run.coded = {buffer->numbers.data(), buffer->entries.data(),
+                   static_cast<uint32_t>(buffer->entries.size())};
+    }
   } else {
     const NumberCodec& codec = *number_codec(encoding());
     run.values = codec.view(*header_, first);

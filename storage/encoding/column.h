@@ -88,6 +88,14 @@ constexpr uint32_t bitmap_words(uint32_t rows) {
   return (rows + 63) / 64;
 }
 
+// Texts that come again: value i of a run, which may be null, is entries[codes[i]] as well. Two
+// entries may be one text.
+struct TextCodes {
+  const uint32_t* codes = nullptr;  // nullptr: of other runs
+  const base::StringRef* entries = nullptr;
+  uint32_t entry_count = 0;
+};
+
 // A run of values: `values` has `rows` of value_bytes(kind) each, at any alignment that its type
 // takes; bit i of `nulls` is set where value i is null and meaningless; nullptr: none is.
 struct ColumnRun {
@@ -95,6 +103,7 @@ struct ColumnRun {
   uint32_t rows = 0;
   const void* values = nullptr;
   const uint64_t* nulls = nullptr;
+  TextCodes coded = {};  // of a dictionary of few texts
 
   template <class Value>
   const Value* as() const {
@@ -136,7 +145,8 @@ struct RunBuffer {
   std::vector<uint64_t> values;  // as words: any value type is aligned
   std::vector<uint64_t> nulls;
   std::vector<char> text;
-  std::vector<uint32_t> numbers;  // lengths, codes
+  std::vector<uint32_t> numbers;         // lengths, codes
+  std::vector<base::StringRef> entries;  // of those codes; empty: the run's texts have none
 
   template <class Value>
   Value* room(size_t count) {

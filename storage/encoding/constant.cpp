@@ -71,8 +71,9 @@ class ConstantTexts final : public TextCodec {
   }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               RunBuffer* buffer) const override {
-    std::fill_n(buffer->room<base::StringRef>(count), count,
-                base::StringRef(text_at(chunk, first, nullptr)));
+    buffer->numbers.assign(count, 0);
+    buffer->entries.assign(1, base::StringRef(text_at(chunk, first, nullptr)));
+    std::fill_n(buffer->room<base::StringRef>(count), count, buffer->entries[0]);
   }
   RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     return RowAnswer::all_or_none(in_ranges(ranges, text_at(chunk, 0, nullptr)));

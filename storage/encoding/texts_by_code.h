@@ -34,7 +34,8 @@ class TextsByCode : public TextCodec {
       return;
     }
     // To make a reference takes longer than to copy one.
-    base::StringRef entries[kSharedEntriesMax];
+    buffer->entries.resize(chunk.entries);
+    base::StringRef* const entries = buffer->entries.data();
     for (uint32_t code = 0; code < chunk.entries; ++code) {
       entries[code] = base::StringRef(Entry()(chunk, code));
     }

@@ -12,6 +12,7 @@
 #include "olap/execution/column_store.h"
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/dense_keys.h"
+#include "olap/execution/differing_rows.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/key_places.h"
 #include "olap/execution/like_pattern.h"
@@ -38,6 +39,33 @@ void BM_SelectBits(benchmark::State& state) {
   set_rate(state, kVectorRows);
 }
 BENCHMARK(BM_SelectBits)->Arg(1)->Arg(2)->Arg(8)->Arg(32);
+
+// By so many columns of seven texts.
+void BM_DifferingRows(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  const std::vector<base::StringRef> entries(7, base::StringRef("a text"));
+  const auto count = static_cast<size_t>(state.range(0));
+  std::vector<std::vector<uint32_t>> codes(count, std::vector<uint32_t>(kVectorRows));
+  std::vector<TextCodes> coded;
+  coded.reserve(count);
+  std::vector<Vector> columns;
+  for (std::vector<uint32_t>& of_rows : codes) {
+    for (uint32_t& code : of_rows) code = static_cast<uint32_t>(random() % entries.size());
+    coded.push_back({of_rows.data(), entries.data(), 7});
+    columns.push_back({.type = PhysicalType::kString, .coded = &coded.back()});
+  }
+  Selection all;
+  select_all(kVectorRows, &all);
+  DifferingRows differing;
+  std::vector<uint32_t> numbers(kVectorRows);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(differing.find(nullptr, 1, columns, all));
+    differing.spread(codes[0].data(), numbers.data());
+    benchmark::DoNotOptimize(numbers.data());
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_DifferingRows)->Arg(1)->Arg(2);
 
 template <class T>
 void compare(benchmark::State& state) {

@@ -63,6 +63,16 @@ Cell cell_of(const ColumnRun& run, uint32_t i) {
   return Cell::of_text(run.as<base::StringRef>()[i].view());
 }
 
+// Every row's, also a null one's.
+void expect_codes(const ColumnRun& run) {
+  if (run.coded.codes == nullptr) return;
+  ASSERT_EQ(run.kind, ValueKind::kText);
+  for (uint32_t i = 0; i < run.rows; ++i) {
+    ASSERT_LT(run.coded.codes[i], run.coded.entry_count) << "row " << i;
+    ASSERT_EQ(run.coded.entries[run.coded.codes[i]], run.as<base::StringRef>()[i]) << "row " << i;
+  }
+}
+
 void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* random) {
   ASSERT_EQ(chunk.rows(), column.rows());
   const auto nulls = std::count_if(column.cells().begin(), column.cells().end(),
@@ -77,6 +87,7 @@ void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* rand
     for (uint32_t i = 0; i < count; ++i) {
       ASSERT_EQ(cell_of(run, i), column.cell(first + i)) << "decoded row " << first + i;
     }
+    expect_codes(run);
     first += count;
   }
   for (uint32_t row = 0; row < column.rows(); row += 1 + static_cast<uint32_t>((*random)() % 9)) {
@@ -105,6 +116,31 @@ void expect_bounds(const Chunk& chunk, const TestColumn& column) {
     ASSERT_LE(chunk.min(), key);
     ASSERT_GE(chunk.max(), key);
   }
+}
+
+// A buffer that had them from a dictionary has none of texts that are packed.
+TEST(EncodingModel, FewTextsHaveCodes) {
+  TestColumn few(ValueKind::kText);
+  TestColumn many(ValueKind::kText);
+  TestColumn one(ValueKind::kText);
+  for (uint32_t row = 0; row < 2048; ++row) {
+    few.add_text(test::last_name(row % 7));
+    many.add_text(std::to_string(row * 7919));
+    one.add_text("all rows' text");
+  }
+  RunBuffer buffer;
+  const auto entries = [&](TestColumn* column, Encoding encoding, uint32_t count) {
+    const ChunkBytes bytes = *encode(column->run(), encoding);
+    const ColumnRun run = Chunk::open(bytes)->decode(1024, count, &buffer);
+    EXPECT_EQ(run.coded.codes != nullptr, run.coded.entry_count != 0);
+    return run.coded.entry_count;
+  };
+  EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), 7U);
+  EXPECT_EQ(entries(&few, Encoding::kDictionary, 20), 0U) << "too few rows to make entries for";
+  EXPECT_EQ(entries(&one, Encoding::kConstant, 1024), 1U);
+  EXPECT_EQ(entries(&many, Encoding::kDictionary, 1024), 0U);
+  EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), 7U);
+  EXPECT_EQ(entries(&many, Encoding::kPackedText, 1024), 0U);
 }
 
 TEST(EncodingModel, EveryFormGivesItsRowsBack) {
@@ -143,7 +179,7 @@ TEST(EncodingModel, ChunksOfTheMostRowsGiveThemBack) {
     numbers.add(static_cast<int64_t>(random() % 300));
     random() % 50 == 0 ? texts.add_null() : texts.add_text(test::last_name(random() % 900));
   }
-  const auto expect_rows = [&](TestColumn* column, Encoding form) {
+  const auto expect_rows = [&](test::TestColumn* column, Encoding form) {
     SCOPED_TRACE(encoding_name(form));
     const auto bytes = encode(column->run(), form);
     ASSERT_TRUE(bytes) << bytes.error().to_string();

@@ -1,0 +1,253 @@
+// What is done once for texts that come again: which rows differ in them, functions of them by
+// entry, groups, aggregates and joins by them, against a sequential model and the naive reference.
+
+#include <map>
+
+#include "olap/execution/differing_rows.h"
+#include "olap/execution/leaf_columns.h"
+#include "tests/olap/exec_operator_model.h"
+
+namespace diptych::olap::test {
+namespace {
+
+// A vector of random codes, some of them null or without a meaning.
+struct CodedColumn {
+  CodedColumn(uint32_t entry_count, bool has_nulls, std::mt19937_64* random)
+      : entries(entry_count),
+        codes(kVectorRows),
+        values(kVectorRows),
+        coded{codes.data(), entries.data(), entry_count} {
+    for (uint32_t e = 0; e < entry_count; ++e) {
+      entries[e] = base::StringRef(std::string_view("abcdefghijkl").substr(e % 12));
+    }
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      codes[i] = static_cast<uint32_t>((*random)() % entry_count);
+      values[i] = entries[codes[i]];
+      if (has_nulls && (*random)() % 5 == 0) set_bit(nulls, i);
+    }
+    vector = {.type = PhysicalType::kString,
+              .values = values.data(),
+              .nulls = has_nulls ? nulls : nullptr,
+              .coded = &coded};
+  }
+  int64_t key(uint32_t slot) const { return vector.is_null(slot) ? -1 : int64_t{codes[slot]}; }
+
+  std::vector<base::StringRef> entries;
+  std::vector<uint32_t> codes;
+  std::vector<base::StringRef> values;
+  TextCodes coded;
+  uint64_t nulls[kVectorWords] = {};
+  Vector vector;
+};
+
+TEST(DifferingRowsModel, FirstRowsStandForTheOthers) {
+  std::mt19937_64 random(7);
+  DifferingRows differing;
+  int found = 0;
+  for (int round = 0; round < 400; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const uint32_t number_count = 1 + static_cast<uint32_t>(random() % 9);
+    std::vector<CodedColumn> columns;
+    columns.reserve(3);
+    std::vector<Vector> vectors;
+    for (uint64_t i = random() % 3 + 1; i != 0; --i) {
+      columns.emplace_back(1 + static_cast<uint32_t>(random() % 12), random() % 2 == 0, &random);
+      vectors.push_back(columns.back().vector);
+    }
+    Selection rows;
+    uint64_t bits[kVectorWords];
+    for (uint64_t& word : bits) word = random() % 3 == 0 ? ~uint64_t{0} : random();
+    select_bits(bits, 1 + static_cast<uint32_t>(random() % kVectorRows), &rows);
+    std::vector<uint32_t> numbers(kVectorRows);
+    for (uint32_t& number : numbers) number = static_cast<uint32_t>(random() % number_count);
+    const bool numbered = random() % 2 == 0;
+    const uint32_t* const given = numbered ? numbers.data() : nullptr;
+
+    std::map<std::vector<int64_t>, uint32_t> first_k;
+    std::vector<uint32_t> expected_first;  // k
+    std::vector<uint32_t> expected_place;  // by k
+    std::map<std::vector<int64_t>, uint32_t> places;
+    for (uint32_t k = 0; k < rows.count; ++k) {
+      std::vector<int64_t> key = {numbered ? int64_t{numbers[k]} : 0};
+      for (const CodedColumn& column : columns) key.push_back(column.key(rows.row(k)));
+      const auto [at, is_new] = places.try_emplace(key, expected_first.size());
+      if (is_new) expected_first.push_back(k);
+      expected_place.push_back(at->second);
+    }
+    const bool finds = differing.find(given, number_count, vectors, rows);
+    ASSERT_FALSE(finds && expected_first.size() > rows.count / 2);
+    if (!finds) continue;
+    ++found;
+    ASSERT_EQ(differing.first_rows().count, expected_first.size());
+    std::vector<uint32_t> values(expected_first.size());
+    for (uint32_t j = 0; j < values.size(); ++j) {
+      ASSERT_EQ(differing.first_rows().row(j), rows.row(expected_first[j]));
+      values[j] = 1000 + j;
+    }
+    std::vector<uint32_t> spread(rows.count);
+    differing.spread(values.data(), spread.data());
+    for (uint32_t k = 0; k < rows.count; ++k) ASSERT_EQ(spread[k], 1000 + expected_place[k]);
+    std::vector<uint32_t> gathered(expected_first.size());
+    differing.gather(numbers.data(), gathered.data());
+    for (uint32_t j = 0; j < gathered.size(); ++j) {
+      ASSERT_EQ(gathered[j], numbers[expected_first[j]]);
+    }
+  }
+  EXPECT_GT(found, 100);
+}
+
+TEST(DifferingRowsTest, WantsCodes) {
+  std::mt19937_64 random(8);
+  CodedColumn few(4, false, &random);
+  CodedColumn many(1000, false, &random);
+  Vector plain = few.vector;
+  plain.coded = nullptr;
+  Vector constant = plain;
+  constant.constant = true;
+  Selection all;
+  select_all(kVectorRows, &all);
+  DifferingRows differing;
+  const auto finds = [&](std::vector<Vector> columns, uint32_t numbers = 1) {
+    return differing.find(nullptr, numbers, columns, all);
+  };
+  EXPECT_TRUE(finds({few.vector}));
+  EXPECT_TRUE(finds({few.vector, constant}));
+  EXPECT_FALSE(finds({few.vector, plain}));
+  EXPECT_FALSE(finds({constant})) << "the rows are one, which the caller knows";
+  EXPECT_FALSE(finds({})) << "likewise";
+  EXPECT_FALSE(finds({many.vector})) << "most rows differ";
+}
+
+class CodedTextsModel : public OperatorModel {
+ protected:
+  // Of the text column alone: some fail for some texts, which a CASE may keep from them.
+  ExpressionPtr random_value() {
+    ExpressionPtr own = column(3, kTextType);
+    switch (below(8)) {
+      case 0: return own;
+      case 1: return call(Function::kUpper, kTextType, std::move(own));
+      case 2:
+        return call(Function::kSubstring, kTextType, std::move(own),
+                    literal(kBigIntType, number(static_cast<int64_t>(below(28)))),
+                    literal(kBigIntType, number(static_cast<int64_t>(below(5)))));
+      case 3: {
+        ExpressionPtr is_long = make(ExpressionKind::kLike, kBooleanType, column(3, kTextType),
+                                     literal(kTextType, text("%text%")));
+        return make(ExpressionKind::kCase, kTextType, std::move(is_long), std::move(own),
+                    literal(kTextType, text("short")));
+      }
+      case 4:
+        return make(ExpressionKind::kConcat, kTextType, std::move(own),
+                    literal(kTextType, text("-suffix of a key")));
+      case 5:
+        return make(ExpressionKind::kCoalesce, kTextType, std::move(own),
+                    literal(kTextType, text("no text")));
+      case 6:
+        return make(ExpressionKind::kConcat, kTextType, column(3, kTextType), column(3, kTextType));
+      default: return call(Function::kLength, kIntType, std::move(own));
+    }
+  }
+  // Divides by 0 for a text of 2 bytes.
+  ExpressionPtr quotient() {
+    return make(ExpressionKind::kDivide, kIntType, literal(kIntType, number(100)),
+                make(ExpressionKind::kSubtract, kIntType,
+                     call(Function::kLength, kIntType, column(3, kTextType)),
+                     literal(kIntType, number(2))));
+  }
+};
+
+TEST_P(CodedTextsModel, GroupsAndAggregatesAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 6; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    std::vector<ExpressionPtr> keys;
+    for (uint64_t i = below(3); i != 0; --i) keys.push_back(random_value());
+    if (below(4) == 0) keys.push_back(column(7, kBooleanType));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    for (uint64_t i = 1 + below(4); i != 0; --i) {
+      static constexpr AggregateKind kKinds[] = {AggregateKind::kCountDistinct, AggregateKind::kMin,
+                                                 AggregateKind::kMax, AggregateKind::kCount};
+      aggregates.push_back(aggregate_of(kKinds[below(4)], random_value()));
+    }
+    expect_same(plan_of(aggregate(scan_of(static_cast<uint32_t>(below(3))), std::move(keys),
+                                  std::move(aggregates))));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CodedTextsModel, FiltersAgreeAndOnlySelectedRowsFail) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    const auto t = static_cast<uint32_t>(below(3));
+    OperatorPtr rows = scan_of(t);
+    rows->predicates.push_back(make(ExpressionKind::kNotEqual, kBooleanType,
+                                    call(Function::kLength, kIntType, column(3, kTextType)),
+                                    literal(kIntType, number(2))));
+    ExpressionPtr above = make(ExpressionKind::kGreater, kBooleanType, quotient(),
+                               literal(kIntType, number(static_cast<int64_t>(below(12)))));
+    if (below(2) == 0) above = make(ExpressionKind::kNot, kBooleanType, std::move(above));
+    expect_same(plan_of(filter(std::move(rows), std::move(above))));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What is NULL for a text that is, is so beside conditions on other columns.
+TEST_P(CodedTextsModel, ConditionsMayBeNull) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    ExpressionPtr matches = make(ExpressionKind::kLike, kBooleanType,
+                                 call(Function::kUpper, kTextType, column(3, kTextType)),
+                                 literal(kTextType, text("%" + std::to_string(below(10)))));
+    ExpressionPtr both = make(below(2) == 0 ? ExpressionKind::kAnd : ExpressionKind::kOr,
+                              kBooleanType, std::move(matches),
+                              make(ExpressionKind::kLess, kBooleanType, column(2, kBigIntType),
+                                   literal(kBigIntType, number(static_cast<int64_t>(below(20))))));
+    expect_same(plan_of(filter(scan_of(static_cast<uint32_t>(below(3))),
+                               make(ExpressionKind::kNot, kBooleanType, std::move(both)))));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Keys that are functions of texts on one side, and texts with a NULL on both.
+TEST_P(CodedTextsModel, JoinsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (uint32_t kind = 0; kind < 7; ++kind) {
+    SCOPED_TRACE("kind " + std::to_string(kind));
+    OperatorPtr op = join(static_cast<JoinKind>(kind), scan_of(static_cast<uint32_t>(below(2))),
+                          scan_of(2), {{3, 3}});
+    if (below(2) == 0) {
+      op->probe_keys[0] = make(ExpressionKind::kCoalesce, kTextType, column(3, kTextType),
+                               literal(kTextType, text("k4")));
+    }
+    expect_same(plan_of(std::move(op)));
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CodedTextsModel,
+                         ::testing::Range(uint64_t{1},
+                                          uint64_t{diptych::test::kSanitized ? 9 : 25}));
+
+// Else the models above compare one way with itself.
+TEST(CodedTextsTest, ABlocksFewTextsComeWithCodes) {
+  TestReplica replica(small_blocks(1));
+  const base::TableId id = replica.add_table({kTextType});
+  for (int64_t i = 0; i < 70'000; ++i) replica.insert(id, {text("text " + std::to_string(i % 9))});
+  replica.compact(id);
+  const storage::Leaf& leaf = replica.replica().table(id).partition(base::PartitionId(0)).leaf(0);
+  LeafReader reader;
+  reader.add({base::ColumnId(0)});
+  LeafColumns columns(&reader, {base::ColumnId(0)}, {kTextType});
+  reader.begin(leaf);
+  reader.start(0, kVectorRows);
+  columns.start();
+  Selection all;
+  select_all(kVectorRows, &all);
+  columns.load(0, all);
+  ASSERT_NE(columns.batch().columns[0].coded, nullptr);
+  EXPECT_EQ(columns.batch().columns[0].coded->entry_count, 9U);
+}
+
+}  // namespace
+}  // namespace diptych::olap::test

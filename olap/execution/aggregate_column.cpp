@@ -98,13 +98,15 @@ class CountColumn : public AggregateColumn {
   GrowingArray<int64_t> counts_;
 };
 
-// sum and avg. `Sum` is int128_t for integers and decimals, double for doubles.
+// sum and avg. Fewer than 2^64 integers of 64 bits fit 128; of 128 bits, they may pass them.
 template <class T>
 class SumColumn : public AggregateColumn {
  public:
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
+  static constexpr bool kIsWide = std::is_same_v<T, int128_t>;
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double,
+                                 std::conditional_t<kIsWide, ExactSum, int128_t>>;
   // What a state has of it: of integers 64 bits, so that many groups take half of the cache.
-  using Kept = std::conditional_t<std::is_integral_v<T> && sizeof(T) <= 8, int64_t, Sum>;
+  using Kept = std::conditional_t<std::is_integral_v<T> && sizeof(T) <= 8, int64_t, T>;
 
   SumColumn(const Aggregate& aggregate, uint8_t scale) : scale_(scale), form_(form_of(aggregate)) {}
 
@@ -206,65 +208,68 @@ class SumColumn : public AggregateColumn {
     return has_nulls ? results->view_with_nulls() : results->view();
   }
 
-  [[noreturn]] static void fail() { fail_value(kDecimalOutOfRange); }
-
   // A sum, or the average as decimal.
   static void write(const Form& form, Sum value, int64_t count, uint32_t i, VectorBuffer* results) {
     if constexpr (std::is_same_v<T, double>) {
       results->values<double>()[i] = value;
     } else if (form.type.kind == base::TypeKind::kBigInt) {
-      if (value != static_cast<int64_t>(value)) fail_value(kBigIntOutOfRange);
-      results->values<int64_t>()[i] = static_cast<int64_t>(value);
+      const int128_t whole = ExactSum(value).low();  // of integers of 64 bits
+      if (whole != static_cast<int64_t>(whole)) fail_value(kBigIntOutOfRange);
+      results->values<int64_t>()[i] = static_cast<int64_t>(whole);
     } else {
-      if (form.average && !average_scaled(value, form.factor, count, &value)) fail();
-      if (wide_fault(false, value) != 0) fail();
-      results->values<Sum>()[i] = value;
+      const auto decimal = sum_as_decimal(value, count, form.average, form.factor);
+      if (!decimal) fail_value(kDecimalOutOfRange);
+      results->values<int128_t>()[i] = *decimal;
     }
   }
 
   template <class Wide>
   static void add_to(Wide* sum, Wide value) {
-    if constexpr (std::is_same_v<T, int128_t>) {
-      if (__builtin_add_overflow(*sum, value, sum)) fail();
+    if constexpr (std::is_same_v<T, double>) {
+      const double before = *sum;
+      *sum += value;
+      if (overflow_fault(before, value, *sum) != 0) [[unlikely]]
+        fail_value(kDoubleOverflow);
     } else {
-      *sum += value;  // fewer than 2^64 values of 64 bits fit 128
+      *sum += value;
     }
   }
 
-  void add_value(uint32_t group, T value) {
-    State& state = states_[group];
-    ++state.count;
-    if constexpr (std::is_same_v<Kept, Sum>) {
-      add_to(&state.sum, static_cast<Sum>(value));
-    } else if (__builtin_add_overflow(state.sum, value, &state.sum)) {
-      carry(group, value);
-    }
-  }
+  void add_value(uint32_t group, T value) { add(group, value, 1); }
 
-  void add(uint32_t group, Sum sum, int64_t count) {
+  template <class Added>
+  void add(uint32_t group, const Added& sum, int64_t count) {
     State& state = states_[group];
     state.count += count;
-    if constexpr (std::is_same_v<Kept, Sum>) {
+    if constexpr (std::is_same_v<T, double>) {
       add_to(&state.sum, sum);
+    } else if constexpr (kIsWide) {
+      const ExactSum added(sum);
+      const int64_t high = added.high() + ExactSum::add(added.low(), &state.sum);
+      if (high != 0) [[unlikely]]
+        carried_[group] += high;
     } else if (__builtin_add_overflow(state.sum, sum, &state.sum)) {
       carry(group, sum);
     }
   }
 
   // After state.sum has lost what is beyond 64 bits of its sum with `added`.
-  [[gnu::noinline]] void carry(uint32_t group, Sum added) {
+  [[gnu::noinline]] void carry(uint32_t group, int128_t added) {
     // What it was before, modulo 2^64, is one number of 64 bits.
     Kept& kept = states_[group].sum;
     const Kept before =
         static_cast<Kept>(static_cast<uint64_t>(kept) - static_cast<uint64_t>(added));
-    carried_[group] += Sum{before} + added - Sum{kept};
+    carried_[group] += int128_t{before} + added - int128_t{kept};
   }
 
   Sum sum_of_group(uint32_t group) const {
-    const Sum kept = states_[group].sum;
-    if (carried_.empty()) return kept;
+    const Kept kept = states_[group].sum;
+    if (carried_.empty()) return Sum(kept);
     const auto found = carried_.find(group);
-    return found == carried_.end() ? kept : kept + found->second;
+    if (found == carried_.end()) return Sum(kept);
+    if constexpr (kIsWide) return ExactSum(kept, static_cast<int64_t>(found->second));
+    if constexpr (std::is_integral_v<T> && !kIsWide) return kept + found->second;
+    return Sum(kept);
   }
 
   static Sum sum_of(const T* values, const Vector& argument, const Selection& rows) {
@@ -280,7 +285,8 @@ class SumColumn : public AggregateColumn {
   uint8_t scale_;  // of the argument
   Form form_;
   GrowingArray<State> states_;
-  std::unordered_map<uint32_t, Sum> carried_;  // by group: multiples of 2^64 that its state has not
+  // By group: what its state has not, multiples of 2^64; of 128 bits, of 2^128, how many.
+  std::unordered_map<uint32_t, int128_t> carried_;
 };
 
 template <class T>
@@ -297,6 +303,11 @@ class ExtremeColumn : public AggregateColumn {
   }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
+    offer_all(argument, rows, groups);
+    drop_overtaken();
+  }
+
+  void offer_all(const Vector& argument, const Selection& rows, const uint32_t* groups) {
     const T* const values = argument.as<T>();
     const bool copy = argument.string_life == StringLife::kBatch;
     if (groups == nullptr) {
@@ -340,6 +351,7 @@ class ExtremeColumn : public AggregateColumn {
       const uint32_t from = groups.from(i);
       if (column.seen_[from] != 0) offer(groups.to[i], column.values_[from], true);
     }
+    drop_overtaken();
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
@@ -363,7 +375,7 @@ class ExtremeColumn : public AggregateColumn {
   // Not ||: which row is better cannot be predicted.
   bool is_better(const T& value, const T& best, uint8_t seen) const {
     const bool less = is_max_ ? value_less(best, value) : value_less(value, best);
-    return static_cast<bool>(static_cast<uint8_t>(less) | (seen ^ 1));
+    return static_cast<bool>(static_cast<uint8_t>(less) | (~seen & 1));
   }
 
   template <bool kMax>
@@ -379,19 +391,47 @@ class ExtremeColumn : public AggregateColumn {
   void offer(uint32_t group, const T& value, bool copy) {
     T& best = values_[group];
     const bool better = is_better(value, best, seen_[group]);
-    seen_[group] = 1;
+    seen_[group] |= 1;
     if constexpr (std::is_same_v<T, base::StringRef>) {
-      if (better) best = copy ? heap_.keep(value) : value;
+      if (better) replace(group, value, copy);
     } else {
       static_cast<void>(copy);
       best = better ? value : best;
     }
   }
 
+  void replace(uint32_t group, const base::StringRef& text, bool copy) {
+    base::StringRef& best = values_[group];
+    if ((seen_[group] & kIsCopy) != 0) overtaken_bytes_ += best.size();
+    const bool is_copy = copy && !text.is_short();
+    seen_[group] = static_cast<uint8_t>(is_copy ? 1 | kIsCopy : 1);
+    best = is_copy ? heap_.keep(text) : text;
+    if (is_copy) copied_bytes_ += text.size();
+  }
+
+  // Else a maximum of texts that ascend would keep them all.
+  void drop_overtaken() {
+    if (overtaken_bytes_ < kOvertakenBytesMin || overtaken_bytes_ < copied_bytes_ / 2) return;
+    if constexpr (std::is_same_v<T, base::StringRef>) {
+      QueryHeap left;
+      for (size_t group = 0; group < seen_.size(); ++group) {
+        if ((seen_[group] & kIsCopy) != 0) values_[group] = left.keep(values_[group]);
+      }
+      heap_ = std::move(left);
+    }
+    copied_bytes_ -= overtaken_bytes_;
+    overtaken_bytes_ = 0;
+  }
+
+  static constexpr uint8_t kIsCopy = 2;
+  static constexpr size_t kOvertakenBytesMin = size_t{64} << 10;
+
   bool is_max_;
   GrowingArray<T> values_;
-  GrowingArray<uint8_t> seen_;
+  GrowingArray<uint8_t> seen_;  // 1: there is a value; kIsCopy: a text that lies in the heap
   QueryHeap heap_;
+  size_t copied_bytes_ = 0;     // in the heap
+  size_t overtaken_bytes_ = 0;  // of them, texts that are no group's any more
 };
 
 template <class T>

@@ -10,9 +10,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "base/int128.h"
+#include "olap/execution/exact_sum.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/vector.h"
 
@@ -34,9 +36,10 @@ inline int128_t divide_rounded(int128_t value, int128_t divisor) {
 
 // sum * factor / count, rounded so, into `result`; false where that does not fit. The product may
 // be beyond 128 bits.
-inline bool average_scaled(int128_t sum, int128_t factor, int64_t count, int128_t* result) {
-  int128_t rest = sum % count;
-  if (__builtin_mul_overflow(sum / count, factor, result) ||
+inline bool average_scaled(const ExactSum& sum, int128_t factor, int64_t count, int128_t* result) {
+  int128_t whole;
+  int128_t rest;
+  if (!sum.divide(count, &whole, &rest) || __builtin_mul_overflow(whole, factor, result) ||
       __builtin_mul_overflow(rest, factor, &rest)) {
     return false;
   }
@@ -64,6 +67,16 @@ inline const char* out_of_range(PhysicalType type) {
 
 inline constexpr const char* kDoubleOverflow = "value out of range: overflow";
 inline constexpr const char* kDoubleUnderflow = "value out of range: underflow";
+
+// The sum or average of exact numbers as a DECIMAL, of an average with so many more digits; nothing
+// where that does not fit.
+inline std::optional<int128_t> sum_as_decimal(const ExactSum& sum, int64_t count, bool average,
+                                              int128_t factor) {
+  int128_t value = sum.low();
+  const bool fits = average ? average_scaled(sum, factor, count, &value) : sum.fits();
+  if (!fits || wide_fault(false, value) != 0) return std::nullopt;
+  return value;
+}
 
 // An infinite result of finite operands.
 inline uint64_t overflow_fault(double a, double b, double result) {

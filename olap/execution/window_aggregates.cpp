@@ -81,12 +81,18 @@ class CountState {
 template <class T>
 class SumState {
  public:
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, ExactSum>;
 
   void add(const FrameCall& call, uint32_t position) {
-    if (!call.is_null(position)) add(static_cast<Sum>(call.value<T>(position)), 1);
+    if (call.is_null(position)) return;
+    const T value = call.value<T>(position);
+    if constexpr (std::is_same_v<T, double>) is_finite_ &= std::isfinite(value);
+    add(value, 1);
   }
-  void merge(const SumState& other) { add(other.sum_, other.count_); }
+  void merge(const SumState& other) {
+    is_finite_ &= other.is_finite_;
+    add(other.sum_, other.count_);
+  }
   void write(const FrameCall& call, uint32_t position) const {
     if (count_ == 0) {
       call.results->nulls[position] = 1;
@@ -94,6 +100,7 @@ class SumState {
     }
     const bool average = call.function.aggregate == AggregateKind::kAvg;
     if constexpr (std::is_same_v<T, double>) {
+      if (is_finite_ && !std::isfinite(sum_)) fail_value(kDoubleOverflow);
       const double value = average ? sum_ / static_cast<double>(count_) : sum_;
       call.results->values<double>()[position] = value;
     } else {
@@ -102,34 +109,29 @@ class SumState {
   }
 
  private:
-  void add(Sum sum, int64_t count) {
+  template <class Added>
+  void add(const Added& sum, int64_t count) {
     count_ += count;
-    if constexpr (std::is_same_v<T, double>) {
-      sum_ += sum;
-    } else if (__builtin_add_overflow(sum_, sum, &sum_)) {
-      fail_value(kDecimalOutOfRange);
-    }
+    sum_ += sum;
   }
   void write_exact(const FrameCall& call, uint32_t position, bool average) const {
-    int128_t value = static_cast<int128_t>(sum_);
     const base::DataType& type = call.function.type;
     if (type.kind == base::TypeKind::kBigInt) {
+      const int128_t value = sum_.low();  // of integers of 64 bits
       if (value != static_cast<int64_t>(value)) fail_value(kBigIntOutOfRange);
       call.results->values<int64_t>()[position] = static_cast<int64_t>(value);
       return;
     }
-    if (average) {
-      const auto digits = static_cast<unsigned>(type.scale - call.function.argument_scale);
-      if (!average_scaled(value, power_of_ten(digits), count_, &value)) {
-        fail_value(kDecimalOutOfRange);
-      }
-    }
-    if (wide_fault(false, value) != 0) fail_value(kDecimalOutOfRange);
-    call.results->values<int128_t>()[position] = value;
+    const auto digits =
+        average ? static_cast<unsigned>(type.scale - call.function.argument_scale) : 0;
+    const auto value = sum_as_decimal(sum_, count_, average, power_of_ten(digits));
+    if (!value) fail_value(kDecimalOutOfRange);
+    call.results->values<int128_t>()[position] = *value;
   }
 
-  Sum sum_ = 0;
+  Sum sum_{};
   int64_t count_ = 0;
+  bool is_finite_ = true;  // is each DOUBLE
 };
 
 class IntervalSumState {

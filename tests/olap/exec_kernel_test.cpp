@@ -37,6 +37,48 @@ ExpressionPtr big(int64_t value) {
   return literal(kBigIntType, number(value));
 }
 
+// Beside the same sums of what is a millionth.
+TEST(ExactSums, PassWhatTheyAreKeptInAndComeBack) {
+  std::mt19937_64 random(5);
+  const int128_t large = power_of_ten(38) - power_of_ten(35);
+  for (int round = 0; round < 300; ++round) {
+    ExactSum sum;
+    ExactSum halves[2];
+    int128_t millionths = 0;
+    const auto count = static_cast<int64_t>(1 + random() % 3000);
+    for (int64_t i = 0; i < count; ++i) {
+      const bool negative = random() % 8 < static_cast<uint64_t>(round % 9);
+      const int128_t value =
+          (negative ? -1 : 1) * (large - static_cast<int128_t>(random() % 1000) * 1'000'000);
+      sum += value;
+      halves[random() % 2] += value;
+      millionths += value / 1'000'000;
+    }
+    halves[0] += halves[1];
+    ASSERT_EQ(sum.low(), halves[0].low());
+    ASSERT_EQ(sum.high(), halves[0].high());
+    ASSERT_EQ(static_cast<double>(sum) == 0, millionths == 0);
+    ASSERT_NEAR(static_cast<double>(sum), static_cast<double>(millionths) * 1e6,
+                1e-9 * static_cast<double>(large) * static_cast<double>(count));
+    int128_t whole;
+    int128_t rest;
+    ASSERT_TRUE(sum.divide(count, &whole, &rest)) << "no average is more than its values";
+    ASSERT_LT(rest < 0 ? -rest : rest, count);
+    ASSERT_TRUE(rest == 0 || (rest < 0) == (millionths < 0));
+    // whole * count + rest is the sum, modulo 2^128, and about so large.
+    using Unsigned = base::uint128_t;
+    ASSERT_EQ(static_cast<int128_t>(static_cast<Unsigned>(whole) * static_cast<Unsigned>(count) +
+                                    static_cast<Unsigned>(rest)),
+              sum.low());
+    ASSERT_LE(whole < 0 ? -whole : whole, large);
+  }
+  ExactSum beyond(int128_t{0}, 5);
+  int128_t whole;
+  int128_t rest;
+  EXPECT_FALSE(beyond.divide(7, &whole, &rest)) << "5 * 2^128 / 7 has over 127 bits";
+  EXPECT_TRUE(beyond.divide(11, &whole, &rest));
+}
+
 TEST(TruthTables, AndOrNotAreThreeValued) {
   const Value values[] = {Value(true), Value(false), kNull};
   for (const Value& a : values) {

@@ -301,6 +301,7 @@ std::vector<uint32_t> GroupTable::merge(const GroupTable& other, uint32_t partit
         table_.find_or_insert(packed_.data(), hashes_.data(), count, StringLife::kQuery,
                               to.data() + first);
       }
+      charge();
     }
     for (const auto& column : columns_) column->resize(table_.size());
   }
@@ -339,6 +340,7 @@ void GroupTable::add_sets(const GroupTable& finest, const std::vector<std::vecto
         values.string_life = StringLife::kBatch;  // the other table may go
       }
       find_groups(batch, to.data() + first);
+      charge();
     }
     const GroupSplit whole(finest.groups());
     for (size_t i = 0; i < columns_.size(); ++i) {

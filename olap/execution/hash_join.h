@@ -137,8 +137,8 @@ class JoinTable {
                              GrowingArray<uint32_t>* numbers, const Workers& workers);
   void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
 
-  // A row's number, its place in a chain, its key's bound, and the slots that the key may take, at
-  // most.
+  // Of rows whose keys are hashed: a place in a chain, the key's bound, and the slots that the key
+  // may take, at most.
   static constexpr size_t kIndexBytesARow = 64;
 
   const Operator& join_;

@@ -147,8 +147,8 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   if (row_count >= UINT32_MAX) {
     fail_query(base::ErrorCode::kOutOfMemory, "a join's build side has more than 2^32 - 2 rows");
   }
-  // The parts' memory is this table's from here on, with what numbering their keys may add.
-  size_t bytes = has_keys_ ? row_count * (kIndexBytesARow + packer_.words() * sizeof(uint64_t)) : 0;
+  // The parts' memory is this table's from here on, with their keys' numbers.
+  size_t bytes = has_keys_ ? row_count * sizeof(uint32_t) : 0;
   for (const auto& part : parts) {
     bytes += part->charge.bytes();
     part->charge.set(0);
@@ -229,6 +229,8 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
 
 void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                GrowingArray<uint32_t>* numbers, const Workers& workers) {
+  charge_.set(charge_.bytes() +
+              numbers->size() * (kIndexBytesARow + packer_.words() * sizeof(uint64_t)));
   if (workers.count_for(numbers->size(), kBuildRowsAWorkerMin) >= kSharingWorkersMin) {
     number_by_hash_shared(parts, numbers, workers);
     return;

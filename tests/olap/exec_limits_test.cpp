@@ -79,7 +79,7 @@ TEST_P(MemoryLimit, HoldsForAResult) {
 TEST_P(MemoryLimit, HoldsForAJoinsBuildSide) {
   expect_limited(counted(join(JoinKind::kInner, source(), source(), {{1, 1}})),
                  "the build side of a join");
-  expect_limited(counted(join(JoinKind::kSemi, source(), source(), {{0, 0}})),
+  expect_limited(counted(join(JoinKind::kSemi, source(), source(), {{1, 1}})),
                  "the build side of a join");
 }
 
@@ -266,6 +266,29 @@ TEST_P(MemoryLimit, ASeriesKeepsNoRows) {
   const auto results = run({&plan}, kBudget);
   ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
   EXPECT_EQ(base::to_string(results[0]->rows[0][0]), "180000300000");
+}
+
+// Of texts that ascend and are made for one vector, each is the greatest so far; a group keeps its
+// last one.
+TEST_P(MemoryLimit, AGreatestTextKeepsNoneBeforeIt) {
+  const auto greatest = [&](const std::string& sql) {
+    const Plan plan = statement(sql);
+    auto results = run({&plan}, size_t{2} << 20);
+    EXPECT_TRUE(results[0].ok()) << results[0].error().to_string();
+    return results[0].ok() ? results[0]->rows[0][0] : kNull;
+  };
+  EXPECT_EQ(greatest("SELECT length(max(lpad(c0::text, 200, '0'))) FROM t1"), number(200));
+  EXPECT_EQ(greatest("SELECT max(c) FROM (SELECT max(lpad(c0::text, 200, '0')) AS c FROM t1 GROUP "
+                     "BY c0 % 7) q"),
+            text(std::string(195, '0') + "19999"));
+}
+
+// Its keys have places: it takes 4 bytes a row and some bits beside its rows.
+TEST_P(MemoryLimit, AJoinByPlacesIsNotChargedForAHashTable) {
+  const Plan plan = counted(join(JoinKind::kSemi, source(), source(), {{0, 0}}));
+  auto results = run({&plan}, size_t{800} << 10);
+  ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
+  EXPECT_EQ(results[0]->rows[0][0], number(kRows));
 }
 
 TEST_P(MemoryLimit, CountsNothingAfterItsOwner) {

@@ -243,7 +243,9 @@ const uint64_t* KeyPacker::make_decisive(const uint64_t* key, uint64_t* words) c
   std::copy_n(key, words_, words);
   for (const uint32_t w : text_words_) {
     const base::StringRef text = text_at(key + w);
-    if (!text.is_short()) words[w + 1] = XXH3_64bits(text.data(), text.size());
+    if (!text.is_short()) {
+      words[w + 1] = XXH3_64bits_withSeed(text.data(), text.size(), kHashSeed.start);
+    }
   }
   for (const uint32_t w : interval_words_) {
     const int128_t micros = interval_at(key + w).normalized();

@@ -45,6 +45,17 @@ inline bool value_less(const base::StringRef& a, const base::StringRef& b) {
   return order != 0 ? order < 0 : a.size() < b.size();
 }
 
+// Below 0: a is less; 0: neither is.
+template <class T>
+inline int order_of(const T& a, const T& b) {
+  return value_less(a, b) ? -1 : value_less(b, a) ? 1 : 0;
+}
+inline int order_of(const base::StringRef& a, const base::StringRef& b) {
+  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  if (order != 0) return order < 0 ? -1 : 1;
+  return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
+}
+
 struct EqualComparison {
   template <class T>
   static bool apply(const T& a, const T& b) {

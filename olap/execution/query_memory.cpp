@@ -126,9 +126,12 @@ void return_query_block(void* block, size_t bytes) {
     const std::lock_guard lock(kept.mutex);
     kept.used_bytes -= bytes;
     if (kept.bytes + bytes <= kQueryBytesKeptMax) {
-      kept.by_class[static_cast<size_t>(std::countr_zero(bytes))].push_back(block);
-      kept.bytes += bytes;
-      return;
+      try {
+        kept.by_class[static_cast<size_t>(std::countr_zero(bytes))].push_back(block);
+        kept.bytes += bytes;
+        return;
+      } catch (const std::bad_alloc&) {  // the system has the block
+      }
     }
   }
   unmap(block, bytes);

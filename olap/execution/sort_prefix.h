@@ -112,7 +112,7 @@ inline int compare_cells(const SortKey& key, PhysicalType type, const KeyCell& a
     using T = decltype(any);
     const T& first = static_cast<const T*>(a.values)[a.row];
     const T& second = static_cast<const T*>(b.values)[b.row];
-    const int order = value_less(first, second) ? -1 : value_less(second, first) ? 1 : 0;
+    const int order = order_of(first, second);
     return key.descending ? -order : order;
   });
 }

@@ -120,6 +120,11 @@ class RowOrder {
   RowOrder(const ColumnStore& rows, std::span<const SortKey> keys, const PackedKeys* packed)
       : rows_(&rows), keys_(keys), packed_(packed) {}
 
+  // On average.
+  uint64_t row_bytes() const {
+    return rows_->memory_bytes() / std::max<uint64_t>(rows_->row_count(), 1);
+  }
+
   // What is known of a range's entries.
   struct Known {
     bool prefixes_decide = true;  // those with equal prefixes are equal in the first key
@@ -209,20 +214,31 @@ class RowOrder {
   Known known_;
 };
 
-// One worker's use of an order. The algorithms copy it: `compared` is all copies' count.
+// One worker's use of an order. The algorithms copy it: `compared` is all copies' count, of
+// comparisons since it last looked at the signal.
 class StoppableOrder {
  public:
   StoppableOrder(const RowOrder& order, const StopSignal& stop, uint64_t* compared)
-      : order_(&order), stop_(&stop), compared_(compared) {}
+      : order_(&order),
+        stop_(&stop),
+        compared_(compared),
+        rows_a_comparison_(1 + order.row_bytes() / kBytesOfARow) {}
   bool operator()(const SortEntry& a, const SortEntry& b) const {
-    stop_->check_at(++*compared_);
+    *compared_ += rows_a_comparison_;
+    if (*compared_ >= StopSignal::kRowsBetween) [[unlikely]] {
+      *compared_ = 0;
+      stop_->check();
+    }
     return order_->less(a, b);
   }
 
  private:
+  static constexpr uint64_t kBytesOfARow = 512;  // of longer ones, texts are compared for longer
+
   const RowOrder* order_;
   const StopSignal* stop_;
   uint64_t* compared_;
+  uint64_t rows_a_comparison_;
 };
 
 // Sorts by prefix, equal ones staying in their order: from the last byte to the first, without

@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include <zstd.h>
 
@@ -103,7 +104,7 @@ void write_frames(uint32_t rows, uint64_t bytes, ChunkWriter* writer, Content&& 
   const auto frame_rows = static_cast<uint32_t>(
       std::clamp<uint64_t>(std::bit_floor(kFrameBytes / row_bytes + 1), 64, kFrameRowsMax));
   const Compressor context(ZSTD_createCCtx());
-  DIPTYCH_CHECK(context != nullptr, "memory for a context of zstd");
+  if (context == nullptr) throw std::bad_alloc();
   std::vector<uint32_t> ends;
   std::vector<char> frames;
   std::vector<char> plain;

@@ -11,6 +11,10 @@ namespace diptych::olap {
 
 namespace {
 
+// Of push_rounds().
+constexpr size_t kFewCursors = 16;
+constexpr uint32_t kLongCursorMin = 128;
+
 // True where a probe row's matches only count as some or none.
 bool asks_existence(JoinKind kind) {
   return kind == JoinKind::kSemi || kind == JoinKind::kAnti || kind == JoinKind::kMark;
@@ -371,6 +375,78 @@ void ProbeStage::fill_cursors() {
   });
 }
 
+// The probe row in every slot.
+void ProbeStage::repeat(const Batch& batch, uint32_t slot) {
+  if (repeated_buffers_.empty()) {
+    for (const Vector& column : batch.columns) repeated_buffers_.emplace_back(column.type);
+    repeated_rows_.resize(kVectorRows);
+  }
+  repeated_.columns.resize(batch.columns.size());
+  for (size_t c = 0; c < batch.columns.size(); ++c) {
+    const Vector& column = batch.columns[c];
+    if (column.values == nullptr) {  // nobody reads it
+      repeated_.columns[c] = column;
+      continue;
+    }
+    VectorBuffer& buffer = repeated_buffers_[c];
+    with_physical_type(column.type, [&](auto value) {
+      using T = decltype(value);
+      std::fill_n(buffer.values<T>(), kVectorRows, column.as<T>()[slot]);
+    });
+    Vector& repeated = repeated_.columns[c];
+    repeated = buffer.view();
+    repeated.string_life = column.string_life;
+    repeated.constant = true;
+    if (!column.is_null(slot)) continue;
+    std::fill_n(buffer.nulls(), kVectorWords, ~uint64_t{0});
+    repeated.nulls = buffer.nulls();
+  }
+  repeated_.build_rows = nullptr;
+  if (batch.build_rows == nullptr) return;
+  std::fill(repeated_rows_.begin(), repeated_rows_.end(), batch.build_rows[slot]);
+  repeated_.build_rows = repeated_rows_.data();
+}
+
+// Joins one probe row with what it has left, a vector of build rows at a time.
+bool ProbeStage::push_repeated(const Batch& batch, Cursor cursor) {
+  const bool existence = asks_existence(join_.join);
+  repeat(batch, cursor.slot);
+  extend_output(repeated_);
+  bool more = true;
+  bool is_matched = false;
+  while (more && cursor.next != cursor.end && !(existence && is_matched)) {
+    context_.stop->check();
+    const uint32_t count = std::min(kVectorRows, cursor.end - cursor.next);
+    for (uint32_t i = 0; i < count; ++i) rows_[i] = build_row(cursor.next + i);
+    cursor.next += count;
+    select_all(count, &output_selection_);
+    keep_pairs();
+    is_matched |= output_selection_.count != 0;
+    if (build_matched_ != nullptr) {
+      mark_pairs();
+    } else if (!existence && output_selection_.count != 0) {
+      gather_build_columns();
+      more = next_->push(output_);
+    }
+  }
+  if (is_matched) set_bit(matched_, cursor.slot);
+  extend_output(batch);
+  return more;
+}
+
+// Where few probe rows have rows left, those that have many: rounds of some pairs each would cost
+// more than the pairs.
+bool ProbeStage::push_long_cursors(const Batch& batch) {
+  const auto is_long = [](const Cursor& cursor) {
+    return cursor.end - cursor.next >= kLongCursorMin;
+  };
+  for (const Cursor& cursor : cursors_) {
+    if (is_long(cursor) && !push_repeated(batch, cursor)) return false;
+  }
+  std::erase_if(cursors_, is_long);
+  return true;
+}
+
 // Joins every probe row with its first match, then every one with its second, and so on. Semi and
 // anti joins only collect matched_, and drop a row once it has a match.
 bool ProbeStage::push_rounds(Batch& batch) {
@@ -380,6 +456,10 @@ bool ProbeStage::push_rounds(Batch& batch) {
   uint64_t bits[kVectorWords];
   while (!cursors_.empty()) {
     context_.stop->check();
+    if (cursors_.size() <= kFewCursors) {
+      if (!push_long_cursors(batch)) return false;
+      if (cursors_.empty()) return true;
+    }
     std::fill_n(bits, kVectorWords, 0);
     for (size_t i = 0; i < cursors_.size(); ++i) {
       Cursor& cursor = cursors_[i];

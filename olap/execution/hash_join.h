@@ -2,16 +2,15 @@
 // it.
 //
 // Build      every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable
-//            puts the parts together and builds the key table.
-//            Dense integer keys, of several columns too (all of CH's), are looked up by their place
-//            (dense_keys.h, key_places.h); others are hashed.
+//            puts the parts together and builds the key table. Dense integer keys, of several
+//            columns too, have places (dense_keys.h, key_places.h); others are hashed.
 // Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
 //            match (a unique build side), the result is the probe's batch with a narrower selection
 //            and the build columns gathered into its slots: no probe column is copied, and a build
 //            column that is a key is the probe's own (probe_twin). Where it has more, the k-th
-//            matches of all rows form the k-th such batch.
-// Nulls      a row with a null key matches nothing. Left joins push rows without a match with
-//            nulls.
+//            matches of all rows form the k-th such batch; when only a few rows have many left,
+//            they are repeated beside vectors of their build rows.
+// Nulls      a row with a null key matches nothing. Left joins push such rows with nulls.
 // Residual   predicates over probe and build columns decide whether a pair matches. Where several
 //            build rows have a key, probe rows that an order between two columns refuses for all of
 //            them make no pair (key_bounds.h).
@@ -249,9 +248,11 @@ class ProbeStage : public Stage {
   bool push_left(const Batch& batch);
   bool push_one_match(Batch& batch);
   bool push_rounds(Batch& batch);
+  bool push_long_cursors(const Batch& batch);
+  bool push_repeated(const Batch& batch, Cursor cursor);
+  void repeat(const Batch& batch, uint32_t slot);
   bool push_unmatched(const Selection& probe);
-  // Fills the output's build columns, and its build rows where somebody asks for them, for rows_[]
-  // in the slots of output_selection_.
+  // Fills the output's build columns, and its build rows where somebody asks, for rows_[].
   void gather_build_columns();
   void gather_compared();
   void gather(size_t column);
@@ -286,6 +287,9 @@ class ProbeStage : public Stage {
   uint32_t batches_unasked_ = 0;          // still to come, by skip_marked()
   std::vector<uint32_t> rows_by_slot_;    // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};
+  std::vector<VectorBuffer> repeated_buffers_;  // of a probe row that many build rows match
+  std::vector<uint32_t> repeated_rows_;
+  Batch repeated_;
   Batch output_;
   Selection output_selection_;
 };

@@ -1,5 +1,8 @@
 #include "olap/execution/moments.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "olap/execution/aggregate_column.h"
 #include "olap/execution/column_store.h"
 #include "olap/execution/query_failure.h"
@@ -7,6 +10,50 @@
 namespace diptych::olap {
 
 namespace {
+
+// The sum of term(0) to term(count - 1): no term waits for the one before it.
+template <class Term>
+double sum_of_terms(uint32_t count, const Term& term) {
+  constexpr uint32_t kLanes = 8;
+  double lanes[kLanes] = {};
+  const uint32_t whole = count - count % kLanes;
+  for (uint32_t i = 0; i < whole; i += kLanes) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
+  }
+  for (uint32_t i = whole; i < count; ++i) lanes[i - whole] += term(i);
+  return std::accumulate(lanes, lanes + kLanes, 0.0);
+}
+
+// One to kVectorRows values at once, in two passes: those of a mean that was rounded are put right
+// by what its differences add up to.
+Moments moments_of(const double* values, uint32_t count) {
+  const double n = count;
+  const double mean = sum_of_terms(count, [&](uint32_t i) { return values[i]; }) / n;
+  const double rest = sum_of_terms(count, [&](uint32_t i) { return values[i] - mean; });
+  const double squares =
+      sum_of_terms(count, [&](uint32_t i) { return (values[i] - mean) * (values[i] - mean); });
+  const Moments all{n, mean + rest / n, std::max(squares - rest * rest / n, 0.0)};
+  if (std::isfinite(squares)) return all;
+  Moments one_by_one;  // sums of large values overflow where their mean does not
+  for (uint32_t i = 0; i < count; ++i) one_by_one.add(values[i]);
+  return one_by_one;
+}
+
+PairMoments moments_of(const double* y, const double* x, uint32_t count) {
+  const double n = count;
+  const double mean_y = sum_of_terms(count, [&](uint32_t i) { return y[i]; }) / n;
+  const double mean_x = sum_of_terms(count, [&](uint32_t i) { return x[i]; }) / n;
+  const double rest_y = sum_of_terms(count, [&](uint32_t i) { return y[i] - mean_y; });
+  const double rest_x = sum_of_terms(count, [&](uint32_t i) { return x[i] - mean_x; });
+  const double products =
+      sum_of_terms(count, [&](uint32_t i) { return (y[i] - mean_y) * (x[i] - mean_x); });
+  const PairMoments all{n, mean_y + rest_y / n, mean_x + rest_x / n,
+                        products - rest_y * rest_x / n};
+  if (std::isfinite(products)) return all;
+  PairMoments one_by_one;
+  for (uint32_t i = 0; i < count; ++i) one_by_one.add(y[i], x[i]);
+  return one_by_one;
+}
 
 // States that grow by values, and by states of other columns.
 template <class State>
@@ -34,9 +81,17 @@ class MomentsColumn : public StatesColumn<Moments> {
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const auto* const values = argument.as<double>();
+    if (groups == nullptr) {
+      double some[kVectorRows];
+      uint32_t count = 0;
+      for_selected(rows, [&](uint32_t slot) {
+        if (!argument.is_null(slot)) some[count++] = values[slot];
+      });
+      if (count != 0) states_[0].add(moments_of(some, count));
+      return;
+    }
     for_numbered(rows, [&](uint32_t k, uint32_t slot) {
-      if (argument.is_null(slot)) return;
-      states_[groups == nullptr ? 0 : groups[k]].add(values[slot]);
+      if (!argument.is_null(slot)) states_[groups[k]].add(values[slot]);
     });
   }
 
@@ -68,9 +123,20 @@ class ExactMomentsColumn : public StatesColumn<ShiftedMoments<T>> {
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const T* const values = argument.as<T>();
+    if (groups == nullptr) {
+      ShiftedMoments<T>& state = this->states_[0];
+      double some[kVectorRows];
+      uint32_t count = 0;
+      for_selected(rows, [&](uint32_t slot) {
+        if (argument.is_null(slot)) return;
+        if (count == 0 && state.moments.count == 0) state.first = values[slot];
+        some[count++] = ShiftedMoments<T>::difference(values[slot], state.first);
+      });
+      if (count != 0) state.moments.add(moments_of(some, count));
+      return;
+    }
     for_numbered(rows, [&](uint32_t k, uint32_t slot) {
-      if (argument.is_null(slot)) return;
-      this->states_[groups == nullptr ? 0 : groups[k]].add(values[slot]);
+      if (!argument.is_null(slot)) this->states_[groups[k]].add(values[slot]);
     });
   }
 
@@ -105,9 +171,21 @@ class CovarianceColumn : public StatesColumn<PairMoments> {
                   const uint32_t* groups) override {
     const Vector& y = arguments[0];
     const Vector& x = arguments[1];
+    if (groups == nullptr) {
+      double some_y[kVectorRows];
+      double some_x[kVectorRows];
+      uint32_t count = 0;
+      for_selected(rows, [&](uint32_t slot) {
+        if (y.is_null(slot) || x.is_null(slot)) return;
+        some_y[count] = y.as<double>()[slot];
+        some_x[count++] = x.as<double>()[slot];
+      });
+      if (count != 0) states_[0].add(moments_of(some_y, some_x, count));
+      return;
+    }
     for_numbered(rows, [&](uint32_t k, uint32_t slot) {
       if (y.is_null(slot) || x.is_null(slot)) return;
-      states_[groups == nullptr ? 0 : groups[k]].add(y.as<double>()[slot], x.as<double>()[slot]);
+      states_[groups[k]].add(y.as<double>()[slot], x.as<double>()[slot]);
     });
   }
 

@@ -1,9 +1,10 @@
 // Moments, PairMoments: variance, standard deviation and covar_pop as values come one by one, and
 // as states of parts are put together.
 //
-// Counts, means and sums of products of differences from them, by Welford's update and Chan's
-// merge, which lose no digits where values are far from zero and near each other. Those of exact
-// numbers lose none before the differences are taken, either (`ShiftedMoments`).
+// Counts, means and sums of products of differences from them: by Welford's update and Chan's
+// merge, or in two passes over a vector (moments.cpp: 0.23 to 0.35 of the time). They lose no
+// digits where values are far from zero and near each other. Those of exact numbers lose none
+// before the differences are taken, either (`ShiftedMoments`).
 
 #pragma once
 

@@ -44,7 +44,8 @@ inline constexpr std::array<std::string_view, 12> kRomanMonths = {
 inline bool starts_with_any_case(std::string_view text, std::string_view upper) {
   if (text.size() < upper.size()) return false;
   for (size_t i = 0; i < upper.size(); ++i) {
-    if (std::toupper(static_cast<unsigned char>(text[i])) != upper[i]) return false;
+    const char c = text[i];
+    if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != upper[i]) return false;
   }
   return true;
 }

@@ -47,8 +47,11 @@ struct ToCharField {
   std::string (*text)(const DateParts& p, std::string_view written, bool plain);
 };
 
+// With zeros in front; no value is below 0.
 std::string padded(int64_t value, size_t width, bool plain) {
-  return plain ? fmt::to_string(value) : fmt::format("{:0{}}", value, width);
+  std::string digits = fmt::to_string(value);
+  if (!plain && digits.size() < width) digits.insert(0, width - digits.size(), '0');
+  return digits;
 }
 
 // Digits of the second's fraction, cut off.

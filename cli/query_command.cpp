@@ -1,5 +1,6 @@
 #include "cli/query_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/counted.h"
 #include "base/topology.h"
 #include "cli/file.h"
 #include "cli/open_database.h"
@@ -16,7 +18,7 @@
 namespace diptych::cli {
 namespace {
 
-using base::Error;
+using base::counted;
 using base::Result;
 using dispatcher::QueryResult;
 
@@ -135,47 +137,68 @@ Result<std::vector<QueryCommand::Script>> QueryCommand::read_scripts() const {
   return scripts;
 }
 
-Result<QueryCommand::Statements> QueryCommand::statements_of(const std::vector<Script>& scripts) {
-  Statements statements;
+std::vector<QueryCommand::Statement> QueryCommand::statements_of(
+    const std::vector<Script>& scripts) {
+  std::vector<Statement> statements;
   for (const auto& [text, origin] : scripts) {
     const auto split = olap::split_statements(text);
-    if (!split) return split.error().within(origin);
+    if (!split) {
+      statements.push_back({.text = text, .origin = origin, .place = {}, .refused = split.error()});
+      continue;
+    }
     olap::ScriptPlace place;
     const char* at = text.data();
     for (size_t i = 0; i < split->size(); ++i) {
       const std::string_view statement = (*split)[i];
       place = olap::place_after({at, statement.data()}, place);
       at = statement.data();
-      statements.texts.emplace_back(statement);
-      statements.places.push_back(place);
-      statements.origins.push_back(
-          split->size() == 1 ? origin : fmt::format("{}, statement {}", origin, i + 1));
+      statements.push_back(
+          {.text = std::string(statement),
+           .origin = split->size() == 1 ? origin : fmt::format("{}, statement {}", origin, i + 1),
+           .place = place,
+           .refused = {}});
     }
   }
   return statements;
 }
 
-ExitCode QueryCommand::refuse(const Error& error) const {
+std::vector<Result<QueryResult>> QueryCommand::results_of(const std::vector<Statement>& statements,
+                                                          dispatcher::Database* database) const {
+  std::vector<std::string> texts;
+  for (const Statement& statement : statements) {
+    if (!statement.refused) texts.push_back(statement.text);
+  }
+  std::vector<Result<QueryResult>> answers;
+  if (!texts.empty()) {
+    answers = database->query_batch(
+        texts, {.parameters = parameters(), .timeout_ns = timeout_ms_ * 1'000'000});
+  }
   std::vector<Result<QueryResult>> results;
-  results.emplace_back(error);
-  ResultOutput output;
-  text_of(results, format_, [&output](std::string_view piece) { output.add(piece); });
-  output.end();
-  return fail_statement(error);
+  size_t answered = 0;
+  for (const Statement& statement : statements) {
+    if (statement.refused) {
+      results.emplace_back(*statement.refused);
+    } else if (Result<QueryResult>& answer = answers[answered++]; answer) {
+      results.push_back(std::move(answer));
+    } else {
+      results.emplace_back(olap::error_in_script(answer.error(), statement.text, statement.place));
+    }
+  }
+  return results;
 }
 
-ExitCode QueryCommand::print(const Statements& statements,
+ExitCode QueryCommand::print(const std::vector<Statement>& statements,
                              const std::vector<Result<QueryResult>>& results) const {
   ResultOutput output;
   text_of(results, format_, [&output](std::string_view piece) { output.add(piece); });
   ExitCode code = output.end();
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) {
-      say(fmt::format("{}: {} row{}, {:.2f} ms\n", statements.origins[i], results[i]->rows.size(),
-                      results[i]->rows.size() == 1 ? "" : "s",
+      say(fmt::format("{}: {}, {:.2f} ms\n", statements[i].origin,
+                      counted(results[i]->rows.size(), "row"),
                       static_cast<double>(results[i]->execute_ns) / 1e6));
     } else {
-      code = fail_statement(results[i].error().within(statements.origins[i]));
+      code = fail_statement(results[i].error().within(statements[i].origin));
     }
   }
   return code;
@@ -184,9 +207,12 @@ ExitCode QueryCommand::print(const Statements& statements,
 ExitCode QueryCommand::run() {
   const auto scripts = read_scripts();
   if (!scripts) return fail(scripts.error());
-  const auto statements = statements_of(*scripts);
-  if (!statements) return refuse(statements.error());
-  if (statements->texts.empty()) return wrong_usage("there is no SQL statement to run");
+  const std::vector<Statement> statements = statements_of(*scripts);
+  if (statements.empty()) return wrong_usage("there is no SQL statement to run");
+  if (std::all_of(statements.begin(), statements.end(),
+                  [](const Statement& statement) { return statement.refused.has_value(); })) {
+    return print(statements, results_of(statements, nullptr));
+  }
   std::optional<ProgressLine> progress("opening " + path_);
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
@@ -196,24 +222,15 @@ ExitCode QueryCommand::run() {
   options.queries_memory_bytes_max = queries_bytes_max_;
   const auto database = open_database(options, &*progress);
   if (!database) return fail(database.error());
-  progress->update(fmt::format("running {} statement{}", statements->texts.size(),
-                               statements->texts.size() == 1 ? "" : "s"),
-                   -1);
+  progress->update("running " + counted(statements.size(), "statement"), -1);
   const auto begin = std::chrono::steady_clock::now();
-  auto results = (*database)->query_batch(
-      statements->texts, {.parameters = parameters(), .timeout_ns = timeout_ms_ * 1'000'000});
+  const auto results = results_of(statements, database->get());
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i]) continue;
-    results[i] =
-        olap::error_in_script(results[i].error(), statements->texts[i], statements->places[i]);
-  }
   progress.reset();
   base::Result<void> written;
   if (!metrics_path_.empty()) written = write_file(metrics_path_, (*database)->metrics_text());
-  ExitCode code = print(*statements, results);
-  say(fmt::format("batch: {} statement{}, {:.2f} ms\n", results.size(),
-                  results.size() == 1 ? "" : "s", spent.count()));
+  ExitCode code = print(statements, results);
+  say(fmt::format("batch: {}, {:.2f} ms\n", counted(results.size(), "statement"), spent.count()));
   if (!written) code = fail(written.error());
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return code;

@@ -5,7 +5,8 @@
 // All statements of -c, -f and (if neither is given) standard input run as one batch, on one
 // snapshot. Results go to standard output in the order of the statements; times and errors go to
 // standard error. A statement that fails does not hold up the others; the exit code is then 1. One
-// that has not ended --timeout milliseconds after the batch was begun fails.
+// that has not ended --timeout milliseconds after the batch was begun fails. Each -c, and the file,
+// is a text of its own: one that cannot be read as statements (an open quote) fails as one.
 //
 // The values of --param, in their order, stand for $1, $2 and so on in every statement, as a quoted
 // literal would: each is read as the type that its place asks for. One that is --null's text is
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,18 +36,22 @@ class QueryCommand : public Command {
     std::string text;
     std::string origin;  // "-c", a file's name or "standard input"
   };
-  struct Statements {
-    std::vector<std::string> texts;
-    std::vector<std::string> origins;  // the script's, and a number
-    std::vector<olap::ScriptPlace> places;
+  struct Statement {
+    std::string text;
+    std::string origin;  // the script's, and a number
+    olap::ScriptPlace place;
+    std::optional<base::Error> refused;  // of a whole script: it does not run
   };
   std::vector<base::Value> parameters() const;
   base::Result<std::vector<Script>> read_scripts() const;
-  // Fails where a script has no end of a statement, as behind a quote that stays open.
-  static base::Result<Statements> statements_of(const std::vector<Script>& scripts);
-  // Nothing runs; the error is printed as a statement's.
-  ExitCode refuse(const base::Error& error) const;
-  ExitCode print(const Statements& statements,
+  // A script that cannot be split into statements, as behind a quote that stays open, is one that
+  // is refused.
+  static std::vector<Statement> statements_of(const std::vector<Script>& scripts);
+  // One result for each statement, those that are refused included; nothing but them runs without
+  // a database.
+  std::vector<base::Result<dispatcher::QueryResult>> results_of(
+      const std::vector<Statement>& statements, dispatcher::Database* database) const;
+  ExitCode print(const std::vector<Statement>& statements,
                  const std::vector<base::Result<dispatcher::QueryResult>>& results) const;
 
   std::string path_;

@@ -31,10 +31,10 @@ class QueryCommandTest : public testing::Test {
 
 TEST_F(QueryCommandTest, AQuoteThatStaysOpenIsAStatementsErrorInEachFormat) {
   const char* const said =
-      "diptych: 42601: syntax error: -c number 2: unterminated quoted string (line 1, column 11: "
+      "diptych: 42601: syntax error: -c: unterminated quoted string (line 1, column 11: "
       "\"'open\")\n";
   for (const char* const format : {"table", "csv"}) {
-    const Outcome outcome = query({"--format", format, "-c", "SELECT 1", "-c", "SELECT a, 'open"});
+    const Outcome outcome = query({"--format", format, "-c", "SELECT a, 'open"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(outcome.err, said);
@@ -46,6 +46,29 @@ TEST_F(QueryCommandTest, AQuoteThatStaysOpenIsAStatementsErrorInEachFormat) {
   EXPECT_EQ(json[0]["sqlstate"], "42601");
   EXPECT_EQ(json[0]["position"], 18);
   EXPECT_THAT(std::string(json[0]["error"]), HasSubstr("unterminated quoted string"));
+}
+
+TEST_F(QueryCommandTest, ATextThatCannotBeReadKeepsItsPlaceAndTheOthersRun) {
+  for (const char* const unreadable : {"SELECT a, 'open", "SELECT 0x1F", "SELECT 1_000"}) {
+    const std::vector<std::string> texts = {"-c", "SELECT 1 AS x",          "-c", unreadable,
+                                            "-c", "SELECT 2; SELECT 3 AS y"};
+    const auto in = [&](const char* format) {
+      std::vector<std::string> arguments = texts;
+      arguments.insert(arguments.begin(), {"--format", format});
+      return query(arguments);
+    };
+    const Outcome csv = in("csv");
+    EXPECT_EQ(csv.code, 1);
+    EXPECT_EQ(csv.out, "x\n1\n\n\n?column?\n2\n\ny\n3\n");
+    EXPECT_THAT(csv.err, HasSubstr("diptych: 42601: syntax error: -c number 2: "));
+    EXPECT_THAT(csv.err, HasSubstr("-c number 3, statement 2: 1 row"));
+    EXPECT_THAT(in("table").out, HasSubstr("(1 row)"));
+    const auto json = nlohmann::json::parse(in("json").out);
+    ASSERT_EQ(json.size(), 4);
+    EXPECT_EQ(json[0]["rows"][0][0], 1);
+    EXPECT_EQ(json[1]["sqlstate"], "42601");
+    EXPECT_EQ(json[3]["rows"][0][0], 3);
+  }
 }
 
 }  // namespace

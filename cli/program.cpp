@@ -27,6 +27,7 @@
 #include "cli/call_command.h"
 #include "cli/checkpoint_command.h"
 #include "cli/command.h"
+#include "cli/ddl_command.h"
 #include "cli/init_command.h"
 #include "cli/inspect_command.h"
 #include "cli/load_command.h"
@@ -42,6 +43,7 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  diptych init shop --schema shop.sql\n"
+    "  diptych ddl shop -c \"CREATE INDEX by_day ON orders (o_date)\"\n"
     "  diptych load shop orders orders.csv\n"
     "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
     "  diptych call shop --procedures shop.so order 17 3\n"
@@ -118,6 +120,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
                                           arguments + argument_count);
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(std::make_unique<InitCommand>(app));
+  commands.push_back(std::make_unique<DdlCommand>(app));
   commands.push_back(std::make_unique<LoadCommand>(app));
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<CallCommand>(app, std::move(behind_options)));

@@ -32,8 +32,6 @@ std::string_view statement_name(const Node& node) {
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return "a statement that controls transactions";
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: return "SET";
     case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return "EXPLAIN of EXPLAIN";
-    case PG_QUERY__NODE__NODE_CREATE_STMT:
-    case PG_QUERY__NODE__NODE_INDEX_STMT: return "DDL in a query";
     default: return "any statement but SELECT";
   }
 }
@@ -111,6 +109,11 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   }
   if (statement->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
     const auto start = static_cast<int64_t>(source.sql().find_first_not_of(" \t\r\n"));
+    if (statement->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
+        statement->node_case == PG_QUERY__NODE__NODE_INDEX_STMT) {
+      return source.error(base::ErrorCode::kUnsupported, start,
+                          "DDL is no query: execute_ddl, or diptych ddl, runs it");
+    }
     return source.unsupported(start, statement_name(*statement));
   }
   work->step();

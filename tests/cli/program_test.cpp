@@ -93,8 +93,8 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{}, "subcommand"},
       {{"bench"}, "subcommand"},
       {{"qeury", "db"},
-       "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, test, verify, "
-       "checkpoint, backup, restore, bench"},
+       "unknown subcommand \"qeury\"; there are init, ddl, load, query, call, inspect, test, "
+       "verify, checkpoint, backup, restore, bench"},
       {{"bench", "tpcd"},
        "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan, "
        "queries, recovery, overload"},

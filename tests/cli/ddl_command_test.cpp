@@ -1,0 +1,93 @@
+// The command ddl, as a shell runs it.
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class DdlCommandTest : public testing::Test {
+ protected:
+  DdlCommandTest() {
+    const std::string schema =
+        folder_.file("shop.sql", "CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    EXPECT_EQ(run({"init", shop_, "--schema", schema}).code, 0);
+    EXPECT_EQ(run({"load", shop_, "t", folder_.file("t.csv", "a,b\n1,7\n2,7\n")}).code, 0);
+  }
+  Outcome ddl(std::vector<std::string> arguments, const Streams& streams = {}) const {
+    arguments.insert(arguments.begin(), {"ddl", shop_});
+    return run(arguments, streams);
+  }
+  std::string answer(const std::string& sql) const {
+    return run({"query", shop_, "--format", "csv", "-c", sql}).out;
+  }
+
+  ScratchFolder folder_;
+  std::string shop_ = folder_.path("shop");
+};
+
+TEST_F(DdlCommandTest, TablesAndIndexesAreAddedAndStay) {
+  const Outcome made = ddl({"-c",
+                            "CREATE TABLE u (x INT PRIMARY KEY, y INT NOT NULL UNIQUE);"
+                            "CREATE INDEX by_b ON t (b); CREATE INDEX by_y ON u (y)"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(made.out,
+            "created index by_b on t\ncreated table u\ncreated index u_y_key on u\ncreated index "
+            "by_y on u\n");
+  EXPECT_EQ(run({"load", shop_, "u", folder_.file("u.csv", "x,y\n7,1\n")}).code, 0);
+  EXPECT_EQ(answer("SELECT count(*) AS n FROM t JOIN u ON b = x"), "n\n2\n");
+  EXPECT_THAT(ddl({"-c", "CREATE INDEX by_b ON t (b)"}).err, HasSubstr("by_b"));
+}
+
+TEST_F(DdlCommandTest, AFileAndStandardInputAreScripts) {
+  const Outcome from_file =
+      ddl({"-f", folder_.file("u.sql", "CREATE TABLE u (x INT PRIMARY KEY)")});
+  EXPECT_EQ(from_file.out, "created table u\n");
+  const Outcome from_input =
+      ddl({"--file", "-"},
+          {.input = "CREATE TABLE v (x INT PRIMARY KEY)", .output_path = "", .error_path = ""});
+  EXPECT_EQ(from_input.out, "created table v\n");
+  EXPECT_EQ(ddl({"-c", "-- nothing"}).out, "there was no statement to run\n");
+}
+
+TEST_F(DdlCommandTest, AnErrorNamesItsStatementAndWhatWasMadeBefore) {
+  const Outcome failed = ddl({"-c",
+                              "CREATE TABLE u (x INT PRIMARY KEY); CREATE INDEX by_c ON t (c);"
+                              "CREATE TABLE v (x INT PRIMARY KEY)"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_THAT(failed.err, HasSubstr("diptych: 42703: "));
+  EXPECT_THAT(failed.err, HasSubstr("-c: statement 2 (CREATE INDEX by_c ON t (c))"));
+  EXPECT_THAT(failed.err, HasSubstr("Before it, and saved:\ncreated table u\n"));
+  EXPECT_EQ(answer("SELECT count(*) AS n FROM u"), "n\n0\n");
+  const Outcome unique = ddl({"-c", "CREATE UNIQUE INDEX by_b ON t (b)"});
+  EXPECT_EQ(unique.code, 1);
+  EXPECT_THAT(unique.err, Not(HasSubstr("Before it")));
+}
+
+TEST_F(DdlCommandTest, AScriptIsNeededAndOnlyOne) {
+  EXPECT_EQ(ddl({}).code, 2);
+  EXPECT_EQ(ddl({"-c", "", "-f", folder_.file("u.sql", "")}).code, 2);
+  EXPECT_EQ(ddl({"-f", folder_.path("no.sql")}).code, 2);
+  EXPECT_THAT(ddl({"--help"}).out, HasSubstr("Examples:\n  diptych ddl "));
+}
+
+TEST_F(DdlCommandTest, AQueryThatIsDdlIsToldOfIt) {
+  for (const char* const sql : {"CREATE TABLE u (x INT PRIMARY KEY)", "CREATE INDEX i ON t (b)"}) {
+    const Outcome refused = run({"query", shop_, "-c", sql});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("0A000"));
+    EXPECT_THAT(refused.err, HasSubstr("diptych ddl"));
+  }
+}
+
+}  // namespace
+}  // namespace diptych::cli

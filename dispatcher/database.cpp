@@ -185,7 +185,7 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
-    if (auto applied = apply_ddl(held, manifest.ddl[i]); !applied) {
+    if (auto applied = apply_ddl(held, manifest.ddl[i], DdlSource::kManifest); !applied) {
       return base::Error(base::ErrorCode::kCorrupt,
                          fmt::format("{}/manifest.json: DDL statement {}: {}", options.path, i + 1,
                                      applied.error().to_string()));

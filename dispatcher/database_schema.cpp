@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "dispatcher/database_state.h"
+#include "dispatcher/metric_registry.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -63,10 +64,15 @@ base::Result<void> Database::State::create_index(std::string_view table, base::I
 }
 
 base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
-                                              const std::string& statement) {
+                                              const std::string& statement, DdlSource source) {
   auto change = olap::parse_ddl(statement, catalog);
   if (!change) return change.error();
   const auto* const table = std::get_if<olap::CreateTable>(&*change);
+  if (source == DdlSource::kScript && table != nullptr && table->schema.name == kMetricsTable) {
+    return base::Error(
+        base::ErrorCode::kInvalidArgument, "42939",
+        fmt::format("the name \"{}\" is reserved: it is a table of the system's", kMetricsTable));
+  }
   const uint64_t bytes =
       storage::manifest_bytes_at_most(statement, table != nullptr ? table->schema.name : "");
   // First, as it may throw: what is done has its statement.
@@ -123,7 +129,7 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
     at = statement.data();
     const std::string text(statement);
     outcome = check_manifest_room(text);
-    if (outcome) outcome = apply_ddl(held, text);
+    if (outcome) outcome = apply_ddl(held, text, DdlSource::kScript);
     if (!outcome) {
       outcome = olap::error_in_script(outcome.error(), statement, place)
                     .within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));

@@ -78,8 +78,11 @@ struct Database::State {
   // Likewise, and kInvalidArgument where no table has the id.
   base::Result<void> check_table(const BatchGate::Exclusive& gate_held, base::TableId table) const;
 
-  // Applies one DDL statement to the catalog, the engine and the replica.
-  base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement);
+  // Applies one DDL statement to the catalog, the engine and the replica. 42939: a new table has a
+  // system table's name, which would hide that one; a database that has such a table opens.
+  enum class DdlSource : uint8_t { kScript, kManifest };
+  base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement,
+                               DdlSource source);
   // kUnsupported: with the statement, the DDL would be more than a manifest may have.
   base::Result<void> check_manifest_room(const std::string& statement) const;
   base::Result<void> create_table(base::TableSchema schema);

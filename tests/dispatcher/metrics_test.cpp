@@ -166,11 +166,15 @@ TEST(Metrics, TheSystemTableWorksInJoinsFiltersAndGroupings) {
       << wrong.error().to_string();
 }
 
-TEST(Metrics, ATableOfTheUserHidesTheSystemTable) {
+TEST(Metrics, NoTableTakesTheNameOfTheSystemTable) {
   auto bank = Bank::open({});
-  ASSERT_TRUE(bank->database->execute_ddl(
-      "CREATE TABLE diptych_metrics (id INT NOT NULL, PRIMARY KEY (id))"));
-  EXPECT_EQ(*bank->number("SELECT count(*) FROM diptych_metrics"), 0);
+  for (const char* const name : {"diptych_metrics", "\"diptych_metrics\"", "DIPTYCH_METRICS"}) {
+    const auto refused = bank->database->execute_ddl(
+        fmt::format("CREATE TABLE {} (id INT NOT NULL, PRIMARY KEY (id))", name));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().sqlstate(), "42939") << refused.error().to_string();
+  }
+  EXPECT_GT(*bank->number("SELECT count(*) FROM diptych_metrics"), 0);
 }
 
 // What a scraper of Prometheus' format requires: HELP and TYPE before the samples of each name,

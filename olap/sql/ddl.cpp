@@ -245,6 +245,12 @@ base::Result<void> TableBuilder::add_constraint(const PgQuery__Constraint& const
       return source_.unsupported(constraint.location, "DEFAULT");
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
       return source_.unsupported(constraint.location, "CHECK");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY:
+      return source_.unsupported(constraint.location, "IDENTITY");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED:
+      return source_.unsupported(constraint.location, "a generated column");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_EXCLUSION:
+      return source_.unsupported(constraint.location, "EXCLUDE");
     default: return source_.unsupported(constraint.location, "this constraint");
   }
 }
@@ -373,11 +379,14 @@ base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
     return source_.wrong(option.location, "settled is on or off");
   }
   if (name == "column_groups") return add_column_groups(option, value);
+  const std::string meant =
+      suggestion(name, {"primary_index", "analytics", "settled", "column_groups"});
   return source_.wrong(
       option.location,
       fmt::format("no such table option \"{}\"{}", name,
-                  suggestion(name, {"primary_index", "analytics", "settled", "column_groups"})),
-      "42P01");
+                  meant.empty() ? "; there are primary_index, analytics, settled and column_groups"
+                                : meant),
+      "22023");
 }
 
 // '(a, b) (c)': each list is a group.
@@ -482,7 +491,10 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
     if (!index) return index.error();
     return DdlChange(*std::move(index));
   }
-  return source.unsupported(0, "any DDL but CREATE TABLE and CREATE INDEX");
+  const std::string_view found = statement_name(node);
+  return source.error(base::ErrorCode::kUnsupported, 0,
+                      fmt::format("{} cannot stand here: DDL is CREATE TABLE and CREATE INDEX",
+                                  found.empty() ? "this statement" : found));
 }
 
 }  // namespace diptych::olap

@@ -385,4 +385,22 @@ std::string construct_name(const Node& node) {
   return "this construct";
 }
 
+std::string_view statement_name(const Node& node) {
+  switch (node.node_case) {
+    case PG_QUERY__NODE__NODE_SELECT_STMT: return "SELECT";
+    case PG_QUERY__NODE__NODE_INSERT_STMT: return "INSERT";
+    case PG_QUERY__NODE__NODE_UPDATE_STMT: return "UPDATE";
+    case PG_QUERY__NODE__NODE_DELETE_STMT: return "DELETE";
+    case PG_QUERY__NODE__NODE_DROP_STMT: return "DROP";
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: return "ALTER TABLE";
+    case PG_QUERY__NODE__NODE_TRUNCATE_STMT: return "TRUNCATE";
+    case PG_QUERY__NODE__NODE_VIEW_STMT: return "CREATE VIEW";
+    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT: return "CREATE TABLE AS";
+    case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return "a statement that controls transactions";
+    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: return "SET";
+    case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return "EXPLAIN of EXPLAIN";
+    default: return {};
+  }
+}
+
 }  // namespace diptych::olap

@@ -77,4 +77,7 @@ int64_t set_operation_before(const SourceText& source, int64_t offset);
 // What a person calls the construct, e.g. "window function"; for "... is not supported yet".
 std::string construct_name(const Node& node);
 
+// The words that a statement begins with, e.g. "CREATE VIEW"; empty for a rare one.
+std::string_view statement_name(const Node& node);
+
 }  // namespace diptych::olap

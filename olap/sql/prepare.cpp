@@ -19,23 +19,6 @@
 namespace diptych::olap {
 namespace {
 
-std::string_view statement_name(const Node& node) {
-  switch (node.node_case) {
-    case PG_QUERY__NODE__NODE_INSERT_STMT: return "INSERT";
-    case PG_QUERY__NODE__NODE_UPDATE_STMT: return "UPDATE";
-    case PG_QUERY__NODE__NODE_DELETE_STMT: return "DELETE";
-    case PG_QUERY__NODE__NODE_DROP_STMT: return "DROP";
-    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: return "ALTER TABLE";
-    case PG_QUERY__NODE__NODE_TRUNCATE_STMT: return "TRUNCATE";
-    case PG_QUERY__NODE__NODE_VIEW_STMT: return "CREATE VIEW";
-    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT: return "CREATE TABLE AS";
-    case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return "a statement that controls transactions";
-    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: return "SET";
-    case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return "EXPLAIN of EXPLAIN";
-    default: return "any statement but SELECT";
-  }
-}
-
 // An option without a value is on.
 bool is_on(const Node* value) {
   if (value == nullptr) return true;
@@ -114,7 +97,8 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
       return source.error(base::ErrorCode::kUnsupported, start,
                           "DDL is no query: execute_ddl, or diptych ddl, runs it");
     }
-    return source.unsupported(start, statement_name(*statement));
+    const std::string_view name = statement_name(*statement);
+    return source.unsupported(start, name.empty() ? "any statement but SELECT" : name);
   }
   work->step();
   StatementBinding binding{source, catalog, SlotTable(work), parameters, system_tables, 0, 0};

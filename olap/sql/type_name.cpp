@@ -67,11 +67,14 @@ bool is_of_postgresql(std::string_view type) {
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
+enum class TypePlace : uint8_t { kColumn, kCast };
+
 base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name,
-                         const std::string& written) {
-  constexpr std::string_view kSupported =
-      "INT, BIGINT, DECIMAL(p,s), DOUBLE PRECISION, BOOLEAN, DATE, TIMESTAMP, CHAR(n), VARCHAR(n) "
-      "and TEXT are";
+                         const std::string& written, TypePlace place) {
+  const std::string supported = fmt::format(
+      "INT, BIGINT, DECIMAL(p,s), DOUBLE PRECISION, BOOLEAN, DATE, TIMESTAMP, CHAR(n), "
+      "VARCHAR(n){} are",
+      place == TypePlace::kCast ? ", TEXT and INTERVAL" : " and TEXT");
   if (written == "int2") {
     return source.error(base::ErrorCode::kUnsupported, name.location,
                         "SMALLINT is not supported; use INT");
@@ -91,20 +94,19 @@ base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name
   }
   if (is_of_postgresql(written)) {
     return source.error(base::ErrorCode::kUnsupported, name.location,
-                        fmt::format("type \"{}\" is not supported; {}", written, kSupported));
+                        fmt::format("type \"{}\" is not supported; {}", written, supported));
   }
   const std::string hint =
       suggestion(written, {"int", "integer", "bigint", "decimal", "numeric", "float", "boolean",
                            "date", "timestamp", "char", "varchar", "text", "interval"});
   return source.wrong(name.location,
                       fmt::format("type \"{}\" does not exist{}", written,
-                                  hint.empty() ? fmt::format("; {} supported", kSupported) : hint),
+                                  hint.empty() ? fmt::format("; {} supported", supported) : hint),
                       "42704");
 }
 
-}  // namespace
-
-base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name) {
+base::Result<DataType> bind_in_place(const SourceText& source, const PgQuery__TypeName& name,
+                                     TypePlace place) {
   const std::string written = joined(strings_of(NodeList(name.names, name.n_names)));
   if (name.n_array_bounds != 0) return source.unsupported(name.location, "an array type");
   const auto numbers = modifiers_of(source, name);
@@ -126,7 +128,13 @@ base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeNa
   if (written == "bpchar") return string_type(source, name, TypeKind::kChar, *numbers);
   if (written == "varchar") return string_type(source, name, TypeKind::kVarchar, *numbers);
   if (written == "text") return DataType{TypeKind::kVarchar};
-  return unknown_type(source, name, written);
+  return unknown_type(source, name, written, place);
+}
+
+}  // namespace
+
+base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name) {
+  return bind_in_place(source, name, TypePlace::kColumn);
 }
 
 base::Result<DataType> bind_cast_type(const SourceText& source, const PgQuery__TypeName& name) {
@@ -149,7 +157,7 @@ base::Result<DataType> bind_cast_type(const SourceText& source, const PgQuery__T
     return DataType{TypeKind::kTimestamp};
   }
   if (written == "interval" && name.n_array_bounds == 0) return DataType{TypeKind::kInterval};
-  return bind_type(source, name);
+  return bind_in_place(source, name, TypePlace::kCast);
 }
 
 CastLimit cast_limit_of(const PgQuery__TypeName& name) {

@@ -98,7 +98,20 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
               HasSubstr("type \"json\" is not supported"));
   EXPECT_THAT(error_of("create index i on p using gin (b)"), HasSubstr("index method \"gin\""));
   EXPECT_THAT(error_of("create index i on p (c)"), HasSubstr("has no column \"c\""));
-  EXPECT_THAT(error_of("drop table p"), HasSubstr("any DDL but CREATE TABLE and CREATE INDEX"));
+  EXPECT_EQ(error_of("create table t (a int primary key) with (bogus = 1)"),
+            "invalid argument: no such table option \"bogus\"; there are primary_index, analytics, "
+            "settled and column_groups (line 1, column 42: \"bogus\")");
+  EXPECT_THAT(error_of("create table t (a int generated always as identity primary key)"),
+              HasSubstr("IDENTITY is not supported yet"));
+  constexpr std::string_view kOthers[][2] = {{"drop table p", "DROP"},
+                                             {"select 1", "SELECT"},
+                                             {"insert into p values (1)", "INSERT"},
+                                             {"comment on table p is 'x'", "this statement"}};
+  for (const auto& [statement, name] : kOthers) {
+    EXPECT_THAT(
+        error_of(statement),
+        HasSubstr(fmt::format("{} cannot stand here: DDL is CREATE TABLE and CREATE INDEX", name)));
+  }
 }
 
 TEST(SqlDdlTest, TooManyColumnsAreRefusedBeforeTheyAreLookedAt) {

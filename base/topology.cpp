@@ -14,6 +14,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/counted.h"
+
 namespace diptych::base {
 namespace {
 
@@ -165,9 +167,8 @@ size_t Topology::core_count() const {
 
 std::string Placement::to_string() const {
   const auto line = [](std::string_view name, const SidePlacement& side) {
-    return fmt::format("{}  {} thread{} on core{} {} (node {})\n", name, side.threads,
-                       side.threads == 1 ? "" : "s", side.cores.size() == 1 ? "" : "s",
-                       core_list(side.cores), side.node.value);
+    return fmt::format("{}  {} on core{} {} (node {})\n", name, counted(side.threads, "thread"),
+                       side.cores.size() == 1 ? "" : "s", core_list(side.cores), side.node.value);
   };
   return line("OLTP", oltp) + line("OLAP", olap);
 }

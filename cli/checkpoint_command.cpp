@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -44,9 +45,8 @@ ExitCode CheckpointCommand::run() {
   progress.reset();
   const base::Vid vid = (*database)->metrics().replica_vid;
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
-  return print_result(fmt::format("{} is saved as of version {}; {} transaction{} replayed\n",
-                                  path_, vid.value, recovered->transactions,
-                                  recovered->transactions == 1 ? "" : "s"));
+  return print_result(fmt::format("{} is saved as of version {}; {} replayed\n", path_, vid.value,
+                                  base::counted(recovered->transactions, "transaction")));
 }
 
 }  // namespace diptych::cli

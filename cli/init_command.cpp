@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/file.h"
 #include "cli/option_values.h"
 #include "cli/progress_line.h"
@@ -65,8 +66,7 @@ ExitCode InitCommand::run() {
     (*database)->discard();
     return code;
   }
-  return print_result(
-      fmt::format("created {} with {} table{}\n", path_, tables, tables == 1 ? "" : "s"));
+  return print_result(fmt::format("created {} with {}\n", path_, base::counted(tables, "table")));
 }
 
 }  // namespace diptych::cli

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/file.h"
 #include "cli/identifier.h"
 #include "cli/open_database.h"
@@ -124,8 +125,9 @@ ExitCode LoadCommand::run() {
   const ExitCode code = load(database->get(), *schema, *rows, &progress);
   if (code != ExitCode::kFine) return code;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  return print_result(fmt::format("loaded {} row{} into {} in {:.2f} s\n", rows->row_count(),
-                                  rows->row_count() == 1 ? "" : "s", schema->name, spent.count()));
+  return print_result(fmt::format("loaded {} into {} in {:.2f} s\n",
+                                  base::counted(rows->row_count(), "row"), schema->name,
+                                  spent.count()));
 }
 
 }  // namespace diptych::cli

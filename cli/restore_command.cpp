@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
@@ -52,8 +53,7 @@ ExitCode RestoreCommand::run() {
   std::string text = fmt::format("{} is restored as of version {}, {} bytes\n", path_,
                                  restored->vid.value, restored->bytes);
   if (restored->transactions != 0) {
-    text += fmt::format("its first use replays {} transaction{}", restored->transactions,
-                        restored->transactions == 1 ? "" : "s");
+    text += "its first use replays " + base::counted(restored->transactions, "transaction");
     text += restored->procedures.empty()
                 ? "\n"
                 : fmt::format("; procedures: {}\n", fmt::join(restored->procedures, ", "));

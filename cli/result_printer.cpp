@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/value.h"
 
 namespace diptych::cli {
@@ -139,7 +140,7 @@ void to_table(const QueryResult& result, const TextSink& sink) {
     sink(line_of([&](size_t i) { return text_of(chunk.columns[i], row); }));
   });
   const size_t rows = result.rows.size();
-  sink(fmt::format("({} row{})\n", rows, rows == 1 ? "" : "s"));
+  sink(fmt::format("({})\n", base::counted(rows, "row")));
 }
 
 void to_csv(const QueryResult& result, const TextSink& sink) {

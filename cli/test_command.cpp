@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/file.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -17,7 +18,9 @@ constexpr const char* kTestExamples =
     "INDEX\n"
     "and INSERT of constants or of a query's rows fill the database; every other statement is a "
     "query.\n"
-    "Records of require and mode are skipped, and counted apart.\n";
+    "What stands between mode skip and mode unskip is left out. Records of require, and of any "
+    "other\n"
+    "mode, are skipped, and counted apart.\n";
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -72,9 +75,10 @@ ExitCode TestCommand::run() {
       text += fmt::format("{}:{}:\n{}\n", input_name(path), failure.line, failure.what);
     }
   }
-  text += fmt::format("{} files, {} records, {} failed", files_.size(), records, failed);
+  text += fmt::format("{}, {}, {} failed", base::counted(files_.size(), "file"),
+                      base::counted(records, "record"), failed);
   if (skipped > 0) text += fmt::format(", {} skipped", skipped);
-  if (broken > 0) text += fmt::format(", {} files could not be run", broken);
+  if (broken > 0) text += fmt::format(", {} could not be run", base::counted(broken, "file"));
   const ExitCode printed = print_result(text + "\n");
   return failed == 0 && broken == 0 ? printed : ExitCode::kFailed;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "cli/inspection_report.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -29,10 +30,9 @@ constexpr const char* kVerifyExamples =
 std::string log_text(const dispatcher::LogInspection& log) {
   if (log.transactions == 0) return "log: nothing to replay\n";
   std::string text = fmt::format(
-      "log: {} transaction{} to replay, up to version {}, in {} file{} of {} bytes; procedures: "
-      "{}\n",
-      log.transactions, log.transactions == 1 ? "" : "s", log.last.value, log.files,
-      log.files == 1 ? "" : "s", log.bytes,
+      "log: {} to replay, up to version {}, in {} of {} bytes; procedures: {}\n",
+      base::counted(log.transactions, "transaction"), log.last.value,
+      base::counted(log.files, "file"), log.bytes,
       log.procedures.empty() ? "none" : fmt::format("{}", fmt::join(log.procedures, ", ")));
   return text;
 }
@@ -57,9 +57,9 @@ ExitCode VerifyCommand::run() {
   progress.reset();
   if (!inspection->damaged.empty()) say(damage_text(*inspection));
   if (!log) return fail(log.error());
-  std::string text = fmt::format(
-      "saved: version {}, {} chunk{} read, {} damaged\n", log->saved.value, inspection->chunks_read,
-      inspection->chunks_read == 1 ? "" : "s", inspection->damaged.size());
+  std::string text =
+      fmt::format("saved: version {}, {} read, {} damaged\n", log->saved.value,
+                  base::counted(inspection->chunks_read, "chunk"), inspection->damaged.size());
   text += log_text(*log);
   for (const std::string& path : log->unused) {
     text += fmt::format("log: {} was made ready and never begun; it will be removed\n", path);

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/row_layout.h"
 #include "base/utf8.h"
 #include "dispatcher/database_state.h"
@@ -65,7 +66,8 @@ base::Result<std::unique_ptr<NamedCall>> make_call(const ProcedureSignature& pro
   const auto& columns = procedure.argument_columns;
   if (arguments.size() != columns.size()) {
     return unfit(procedure,
-                 fmt::format("takes {} arguments, got {}", columns.size(), arguments.size()));
+                 fmt::format("takes {}, got {}", base::counted(columns.size(), "argument"),
+                             arguments.size()));
   }
   auto call = std::make_unique<NamedCall>();
   call->procedure = &procedure;

@@ -128,8 +128,8 @@ void Database::State::end_replay() {
 }
 
 base::Result<void> Database::State::replay() {
-  RecoveryProgress progress(options.path, options.recovery_listener,
-                            "transactions of the log replayed", recovery->contents().transactions,
+  RecoveryProgress progress(options.path, options.recovery_listener, "transaction",
+                            "of the log replayed", recovery->contents().transactions,
                             RecoveryProgress::Closing::kAlways);
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {

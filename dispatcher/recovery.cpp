@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/counted.h"
 #include "dispatcher/command_log/command_log.h"
 
 namespace diptych::dispatcher {
@@ -26,8 +27,8 @@ std::vector<std::string> Recovery::missing(const ProcedureDirectory& procedures,
 base::Result<void> Recovery::check(const ProcedureDirectory& procedures,
                                    const ProcedureModules& modules) const {
   const std::string unclosed =
-      fmt::format("{} was not closed, and its log has {} transaction{} to run again", directory_,
-                  contents_.transactions, contents_.transactions == 1 ? "" : "s");
+      fmt::format("{} was not closed, and its log has {} to run again", directory_,
+                  base::counted(contents_.transactions, "transaction"));
   if (const auto absent = missing(procedures, modules); !absent.empty()) {
     return base::Error(
         base::ErrorCode::kNotFound,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "dispatcher/database_reports.h"
 
 namespace diptych::dispatcher {
@@ -26,12 +27,13 @@ class RecoveryProgress {
  public:
   enum class Closing : uint8_t { kAlways, kOfWhatTookLong };  // a line at the end
 
-  // `what`: "rows put back"; `of`: all of them. The listener outlives this.
-  RecoveryProgress(std::string path, const RecoveryListener& listener, std::string what,
-                   uint64_t of, Closing closing)
+  // `noun` and `done`: "row", "put back"; `of`: all of them. The listener outlives this.
+  RecoveryProgress(std::string path, const RecoveryListener& listener, std::string noun,
+                   std::string done, uint64_t of, Closing closing)
       : path_(std::move(path)),
         listener_(listener),
-        what_(std::move(what)),
+        noun_(std::move(noun)),
+        done_(std::move(done)),
         of_(of),
         closing_(closing),
         writes_lines_(!listener || ::isatty(STDERR_FILENO) == 0) {}
@@ -44,8 +46,8 @@ class RecoveryProgress {
     const double spent = static_cast<double>(now_ns - begin_ns_) * 1e-9;
     const double left = static_cast<double>(of_ - std::min(of_, done));
     const double seconds_left = spent * left / static_cast<double>(done);
-    const std::string text =
-        fmt::format("{} of {} {}, {:.0f} s to go", done, of_, what_, seconds_left);
+    const std::string text = fmt::format("{} of {} {}, {:.0f} s to go", done,
+                                         base::counted(of_, noun_), done_, seconds_left);
     if (is_heard) {
       heard_ns_ = now_ns;
       tell(text, static_cast<double>(done) / static_cast<double>(std::max(of_, done)));
@@ -60,7 +62,8 @@ class RecoveryProgress {
   void finish(uint64_t done) {
     const uint64_t spent_ns = base::steady_ns() - begin_ns_;
     if (!writes_lines_ || (closing_ == Closing::kOfWhatTookLong && spent_ns < kLineNs)) return;
-    write(fmt::format("{} {} in {:.3f} s", done, what_, static_cast<double>(spent_ns) * 1e-9));
+    write(fmt::format("{} {} in {:.3f} s", base::counted(done, noun_), done_,
+                      static_cast<double>(spent_ns) * 1e-9));
   }
 
  private:
@@ -84,7 +87,8 @@ class RecoveryProgress {
 
   const std::string path_;
   const RecoveryListener& listener_;
-  const std::string what_;
+  const std::string noun_;
+  const std::string done_;
   const uint64_t of_;
   const Closing closing_;
   const bool writes_lines_;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/type_rules.h"
 
@@ -355,8 +356,8 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   }
   if (call.agg_within_group != 0 || call.n_args != arguments) {
     return source_.wrong(offset,
-                         fmt::format("{}() takes {} argument{}, not {}", name, arguments,
-                                     arguments == 1 ? "" : "s", call.n_args),
+                         fmt::format("{}() takes {}, not {}", name,
+                                     base::counted(arguments, "argument"), call.n_args),
                          aggregate->kind == AggregateKind::kCount && call.n_args == 0
                              ? base::SqlState("42809")
                              : base::SqlState("42883"));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/counted.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/function_call.h"
 #include "olap/sql/type_rules.h"
@@ -95,7 +96,7 @@ BoundResult bind_signature(FunctionCall call, const Signature& signature) {
         {make_literal(kTextType, base::Value(std::string(signature.absent))), false, call.offset});
   }
   if (call.arguments.size() != wanted) {
-    return call.wrong_count(fmt::format("{}{} arguments", wanted, optional ? " or one fewer" : ""));
+    return call.wrong_count(base::counted(wanted, "argument") + (optional ? " or one fewer" : ""));
   }
   Expressions arguments;
   for (size_t i = 0; i < wanted; ++i) {

@@ -491,7 +491,7 @@ base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& c
   }
   if (call.n_args < function->arguments_min || call.n_args > function->arguments_max) {
     return source_.wrong(
-        call.location, fmt::format("{}() does not take {} arguments", name, call.n_args), "42883");
+        call.location, fmt::format("{}() takes another number of arguments", name), "42883");
   }
   result->function.kind = function->kind;
   return bind_window_arguments(call, name, window, result);

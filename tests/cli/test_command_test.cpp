@@ -34,7 +34,7 @@ TEST_F(TestRuns, PassingRecordsAreCounted) {
       "2 values hashing to 6ddb4095eb719e2a9f0a3f95677d24e0\n\n"
       "statement error column.*zz\nSELECT zz FROM t\n");
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_EQ(outcome.out, "1 files, 5 records, 0 failed\n");
+  EXPECT_EQ(outcome.out, "1 file, 5 records, 0 failed\n");
 }
 
 // As sqlite's own files fill their tables; u and v have hidden keys.
@@ -57,7 +57,7 @@ TEST_F(TestRuns, AFailureIsToldWithItsPlaceAndBothResults) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("script.slt:7:\n"));
   EXPECT_THAT(outcome.out, HasSubstr("expected:\n    1\n    2\n  actual:\n    2\n    1\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("1 files, 3 records, 1 failed"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 file, 3 records, 1 failed"));
 }
 
 TEST_F(TestRuns, EachKindOfFailureIsOne) {
@@ -100,7 +100,7 @@ TEST_F(TestRuns, WhatIsAboutAnotherEngineIsSkippedAndSaid) {
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("script.slt:7: skipped: require icu\n"));
   EXPECT_THAT(outcome.out, HasSubstr("script.slt:9: skipped: mode output_result\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("1 files, 5 records, 0 failed, 2 skipped\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 file, 5 records, 0 failed, 2 skipped\n"));
 }
 
 TEST_F(TestRuns, NoRegularExpressionTakesTheStackOrALongTime) {
@@ -111,7 +111,7 @@ TEST_F(TestRuns, NoRegularExpressionTakesTheStackOrALongTime) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("the regular expression is wrong: missing )"));
   EXPECT_THAT(outcome.out, HasSubstr("expected an error with: (a*)*(a*)*c$"));
-  EXPECT_THAT(outcome.out, HasSubstr("1 files, 5 records, 2 failed"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 file, 5 records, 2 failed"));
 }
 
 TEST_F(TestRuns, ATableWithoutAKeyGetsOneThatIsNotSeen) {
@@ -140,7 +140,7 @@ TEST_F(TestRuns, EachFileHasADatabaseOfItsOwnAndABrokenOneStopsNoOther) {
   const Outcome outcome = run({"test", broken, fine});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("broken.slt: line 2: unknown record"));
-  EXPECT_EQ(outcome.out, "2 files, 1 records, 0 failed, 1 files could not be run\n");
+  EXPECT_EQ(outcome.out, "2 files, 1 record, 0 failed, 1 file could not be run\n");
   EXPECT_EQ(run({"test"}).code, 2);
   EXPECT_EQ(run({"test", folder_.path("absent.slt")}).code, 2);
 }

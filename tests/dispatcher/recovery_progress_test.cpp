@@ -17,7 +17,7 @@ TEST(RecoveryProgress, AListenerHearsNowAndThenHowFarItIsAndHowLongItWillTake) {
   const RecoveryListener listener = [&](const std::string& text, double done) {
     heard.emplace_back(text, done);
   };
-  RecoveryProgress progress("bank", listener, "rows put back", 400,
+  RecoveryProgress progress("bank", listener, "row", "put back", 400,
                             RecoveryProgress::Closing::kOfWhatTookLong);
   progress.at(1);  // too soon
   EXPECT_TRUE(heard.empty());
@@ -37,7 +37,7 @@ TEST(RecoveryProgress, LinesSayItToALogWhoeverListens) {
   for (const RecoveryListener& listener :
        {RecoveryListener(), RecoveryListener([&](const std::string&, double) { ++heard; })}) {
     ::testing::internal::CaptureStderr();
-    RecoveryProgress progress("bank", listener, "transactions of the log replayed", 400,
+    RecoveryProgress progress("bank", listener, "transaction", "of the log replayed", 400,
                               RecoveryProgress::Closing::kAlways);
     std::this_thread::sleep_for(std::chrono::milliseconds(1'010));
     progress.at(100);
@@ -52,6 +52,15 @@ TEST(RecoveryProgress, LinesSayItToALogWhoeverListens) {
   EXPECT_EQ(heard, 1);
 }
 
+TEST(RecoveryProgress, OneIsNotSeveral) {
+  ::testing::internal::CaptureStderr();
+  RecoveryProgress progress("bank", {}, "transaction", "of the log replayed", 1,
+                            RecoveryProgress::Closing::kAlways);
+  progress.finish(1);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::StartsWith("diptych: bank: 1 transaction of the log replayed in "));
+}
+
 TEST(RecoveryProgress, AListenerThatThrowsHearsNoMore) {
   int heard = 0;
   const RecoveryListener listener = [&](const std::string&, double) {
@@ -59,7 +68,7 @@ TEST(RecoveryProgress, AListenerThatThrowsHearsNoMore) {
     throw std::runtime_error("no terminal");
   };
   ::testing::internal::CaptureStderr();
-  RecoveryProgress progress("bank", listener, "rows put back", 400,
+  RecoveryProgress progress("bank", listener, "row", "put back", 400,
                             RecoveryProgress::Closing::kOfWhatTookLong);
   for (const uint64_t done : {100, 200}) {
     std::this_thread::sleep_for(std::chrono::milliseconds(110));
@@ -72,7 +81,7 @@ TEST(RecoveryProgress, AListenerThatThrowsHearsNoMore) {
 
 TEST(RecoveryProgress, WhatIsUsualAndTookNoTimeIsNotSaid) {
   ::testing::internal::CaptureStderr();
-  RecoveryProgress progress("bank", {}, "rows put back", 400,
+  RecoveryProgress progress("bank", {}, "row", "put back", 400,
                             RecoveryProgress::Closing::kOfWhatTookLong);
   progress.at(400);
   progress.finish(400);

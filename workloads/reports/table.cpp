@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "workloads/benchmark.h"
 #include "workloads/overload.h"
 #include "workloads/query_benchmark.h"
@@ -16,16 +17,13 @@
 namespace diptych::workloads {
 namespace {
 
+using base::counted;
+
 constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr double kNanoseconds = 1e9;
 
 std::string figure(double value, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
-}
-
-// "1 warehouse", "2 warehouses"
-std::string counted(uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string figures(const Latency& latency) {

@@ -131,6 +131,17 @@ DataType type_of_value(const base::Value& value) {
   return kTextType;
 }
 
+// A type's name in front of one argument: a cast, as in PostgreSQL, where no function has the name.
+bool is_cast_call(const PgQuery__FuncCall& call, std::string_view name) {
+  constexpr std::string_view kTypes[] = {"bool",      "date",    "float4",  "float8",
+                                         "int2",      "int4",    "int8",    "text",
+                                         "timestamp", "varchar", "numeric", "interval"};
+  return call.n_args == 1 && call.args[0]->node_case != PG_QUERY__NODE__NODE_NAMED_ARG_EXPR &&
+         call.agg_star == 0 && call.agg_distinct == 0 && call.agg_filter == nullptr &&
+         call.n_agg_order == 0 && call.agg_within_group == 0 &&
+         std::find(std::begin(kTypes), std::end(kTypes), name) != std::end(kTypes);
+}
+
 }  // namespace
 
 BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
@@ -366,6 +377,21 @@ BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) 
   return sum;
 }
 
+// int4(x) as CAST(x AS int4), where it is one.
+BoundResult ExpressionBinder::bind_cast_call(const PgQuery__FuncCall& call, std::string_view name) {
+  PgQuery__TypeName type = PG_QUERY__TYPE_NAME__INIT;
+  type.n_names = call.n_funcname;
+  type.names = call.funcname;
+  type.location = call.location;
+  PgQuery__TypeCast cast = PG_QUERY__TYPE_CAST__INIT;
+  cast.arg = call.args[0];
+  cast.type_name = &type;
+  cast.location = call.location;
+  auto value = bind_type_cast(cast);
+  if (!value && value.error().sqlstate() == "42846") return unknown_function(call, name);
+  return value;
+}
+
 base::Error ExpressionBinder::unknown_function(const PgQuery__FuncCall& call,
                                                std::string_view name) {
   std::string types = call.agg_star != 0 ? "*" : "";
@@ -407,7 +433,11 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   }
   if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
-  if (!is_function(name) && !is_window_function(name)) return unknown_function(call, name);
+  if (!is_function(name) && !is_window_function(name)) {
+    if (name == "timezone") return source_.unsupported(offset, "AT TIME ZONE");
+    if (is_cast_call(call, name)) return bind_cast_call(call, name);
+    return unknown_function(call, name);
+  }
   if (call.agg_within_group != 0 && is_window_function(name)) {
     return source_.unsupported(offset, fmt::format("{}() WITHIN GROUP", name));
   }

@@ -157,6 +157,7 @@ class ExpressionBinder {
   BoundResult bind_null_test(const PgQuery__NullTest& test);
   BoundResult bind_boolean_test(const PgQuery__BooleanTest& test);
   BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
+  BoundResult bind_cast_call(const PgQuery__FuncCall& call, std::string_view name);
   BoundResult bind_interval_of_unit(const PgQuery__TypeCast& cast);
   BoundResult bind_extreme(const PgQuery__MinMaxExpr& expression);
   BoundResult bind_moment(const PgQuery__SQLValueFunction& function);

@@ -45,7 +45,8 @@ class MemoryBudget {
       take_off(bytes);
       fail_query(base::ErrorCode::kOutOfMemory,
                  fmt::format("the query would keep more than {} KiB, which is its limit, with {}: "
-                             "let it keep fewer rows, or raise query_memory_bytes_max",
+                             "let it keep fewer rows, or raise query_memory_bytes_max "
+                             "(diptych's --query-memory)",
                              bytes_max_ >> 10, what));
     }
     if (all_ != nullptr && !all_->try_add(bytes)) {
@@ -54,7 +55,7 @@ class MemoryBudget {
                  fmt::format("all queries, and results that are still held, would keep more than "
                              "{} KiB, which is their limit, with {} of this one, which has {} KiB "
                              "itself: ask for less at a time, let go of results, or raise "
-                             "queries_memory_bytes_max",
+                             "queries_memory_bytes_max (diptych's --queries-memory)",
                              all_->bytes_max() >> 10, what, used >> 10));
     }
     // relaxed: a figure for a person.

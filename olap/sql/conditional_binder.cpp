@@ -234,7 +234,15 @@ BoundResult ExpressionBinder::bind_moment(const PgQuery__SQLValueFunction& funct
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
       return typed(current_timestamp(source_), offset);
-    default: return source_.unsupported(offset, "the current time of day, or the current user");
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME_N:
+      return source_.unsupported(offset, "the current time of day");
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N:
+      return source_.unsupported(offset, "the current time with a number of digits");
+    default: return source_.unsupported(offset, "the current user, role, catalog or schema");
   }
 }
 

@@ -339,8 +339,11 @@ base::Result<void> SelectBinder::check_series() const {
 // unnest(ARRAY[a, b]) as LATERAL (VALUES (a), (b)).
 base::Result<void> SelectBinder::bind_unnest(const PgQuery__RangeFunction& function,
                                              const PgQuery__FuncCall& call, JoinGroup& group) {
-  if (call.n_args != 1 || function.ordinality != 0) {
-    return source_.unsupported(call.location, "unnest() of anything but an array");
+  if (function.ordinality != 0) {
+    return source_.unsupported(call.location, "WITH ORDINALITY of unnest()");
+  }
+  if (call.n_args != 1) {
+    return source_.unsupported(call.location, "unnest() of anything but one array");
   }
   const auto array = ArrayElements::of(source_, *call.args[0], statement_.parameters);
   if (!array) return array.error();

@@ -152,7 +152,7 @@ std::string_view SourceText::token_at(size_t offset) const {
   if (rest[0] == '\'' || rest[0] == '"') {
     while (end < rest.size() && rest[end] != rest[0]) ++end;
     end = std::min(end + 1, rest.size());
-  } else if (is_word_byte(rest[0])) {
+  } else if (is_word_byte(rest[0]) || rest[0] == '$') {  // $1 is a parameter
     while (end < rest.size() && (is_word_byte(rest[end]) || rest[end] == '.')) ++end;
   } else if (is_operator_byte(rest[0])) {
     while (end < rest.size() && is_operator_byte(rest[end])) ++end;

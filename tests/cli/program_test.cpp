@@ -227,7 +227,7 @@ TEST_F(Program, AQueryTakesParametersAsItsPlacesAskForThem) {
   EXPECT_THAT(outcome.err, HasSubstr("there is no parameter $2: 1 is given (line 1, column 36"));
   outcome = ids("i_id = $1", {"one"});
   expect_outcome(outcome, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("\"one\" is not a whole number (line 1, column 36: \"$\")"));
+  EXPECT_THAT(outcome.err, HasSubstr("\"one\" is not a whole number (line 1, column 36: \"$1\")"));
   outcome = run({"query", shop_, "--format", "csv", "--null", "none", "--param", "NULL", "-c",
                  "SELECT i_id FROM item WHERE i_name = $1; SELECT length($1) AS n"});
   expect_outcome(outcome, 0);

@@ -60,7 +60,9 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
     ASSERT_FALSE(results[0].ok());
     EXPECT_EQ(results[0].error().to_string(),
               "out of memory: the query would keep more than 200 KiB, which is its limit, with " +
-                  what + ": let it keep fewer rows, or raise query_memory_bytes_max");
+                  what +
+                  ": let it keep fewer rows, or raise query_memory_bytes_max "
+                  "(diptych's --query-memory)");
     EXPECT_STREQ(std::string(results[0].error().sqlstate()).c_str(), "53200");
     ASSERT_TRUE(results[1].ok());
     EXPECT_EQ(results[1]->rows[0][0], number(kRows));

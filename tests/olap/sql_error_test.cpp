@@ -168,6 +168,21 @@ constexpr Refused kRefused[] = {
      "\"(\")"},
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
+    {"select * from unnest(array[1]) with ordinality",
+     "unsupported: WITH ORDINALITY of unnest() is not supported yet (line 1, column 15: "
+     "\"unnest(array[1]) with ordinality\")"},
+    {"select current_schema",
+     "unsupported: the current user, role, catalog or schema is not supported yet (line 1, column "
+     "8: \"current_schema\")"},
+    {"select current_time",
+     "unsupported: the current time of day is not supported yet (line 1, column 8: "
+     "\"current_time\")"},
+    {"select cast(1 as foo)",
+     "invalid argument: type \"foo\" does not exist; INT, BIGINT, DECIMAL(p,s), DOUBLE PRECISION, "
+     "BOOLEAN, DATE, TIMESTAMP, CHAR(n), VARCHAR(n), TEXT and INTERVAL are supported (line 1, "
+     "column 18: \"foo\")"},
+    {"select timestamp '2024-01-01' at time zone 'UTC'",
+     "unsupported: AT TIME ZONE is not supported yet (line 1, column 31: \"at time zone 'UTC'\")"},
     {"select * from unnest(1)",
      "unsupported: an array but ARRAY[...] or a text '{...}' is not supported yet (line 1, column "
      "22: \"1)\")"},

@@ -42,7 +42,7 @@ TEST_F(SqlParameterTest, ATextTakesTheTypeOfItsPlace) {
   EXPECT_EQ(first_line("select date '2024-01-02' = $1", {std::string("2024-01-02")}),
             "values [true]");
   EXPECT_EQ(first_line("select c_id = $1 from child", {std::string("x")}),
-            "invalid argument: \"x\" is not a whole number (line 1, column 15: \"$\")");
+            "invalid argument: \"x\" is not a whole number (line 1, column 15: \"$1\")");
   EXPECT_EQ(first_line("select coalesce($1, 3)", {base::Value()}), "values [3]");
 }
 
@@ -73,7 +73,7 @@ TEST_F(SqlParameterTest, ATextCanBeAnArray) {
             "values [(2 in (1, 2))]");
   EXPECT_EQ(first_line("select 2 = any ($1)", {base::Value()}), "values [NULL]");
   EXPECT_EQ(first_line("select 2 = any ($1)", {std::string("1,2")}),
-            "invalid argument: malformed array literal: \"1,2\" (line 1, column 17: \"$\")");
+            "invalid argument: malformed array literal: \"1,2\" (line 1, column 17: \"$1\")");
 }
 
 TEST_F(SqlParameterTest, TypesFollowValues) {
@@ -120,7 +120,7 @@ TEST_F(SqlParameterTest, AMissingOneIsNamedWithItsPlace) {
   EXPECT_EQ(prepared.error().sqlstate(), "42P02");
   EXPECT_EQ(prepared.error().position, 12U);
   EXPECT_EQ(prepared.error().message,
-            "there is no parameter $2: 1 is given (line 1, column 12: \"$\")");
+            "there is no parameter $2: 1 is given (line 1, column 12: \"$2\")");
 }
 
 TEST_F(SqlParameterTest, ATextThatIsNotUtf8IsRefused) {

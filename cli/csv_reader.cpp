@@ -13,7 +13,8 @@ constexpr std::string_view kLoneReturn = "a carriage return without a line feed"
 
 }  // namespace
 
-CsvReader::CsvReader(ByteSource source) : source_(std::move(source)), buffer_(kBufferBytes) {}
+CsvReader::CsvReader(ByteSource source, char delimiter)
+    : source_(std::move(source)), delimiter_(delimiter), buffer_(kBufferBytes) {}
 
 int CsvReader::peek() {
   if (position_ == filled_) {
@@ -67,7 +68,7 @@ void CsvReader::skip_byte_order_mark() {
 
 CsvReader::After CsvReader::end_field(CsvRecord* record, Quoting quoting, uint64_t line) {
   record->fields_.push_back({record->bytes_.size(), quoting, line});
-  if (peek() == ',') {
+  if (peek() == delimiter_) {
     advance();
     return After::kField;
   }
@@ -92,8 +93,9 @@ void CsvReader::take_bare_bytes(CsvRecord* record, size_t bytes_max) {
   while (peek() != kEnd && record->bytes_.size() <= bytes_max) {
     const auto first = buffer_.cbegin() + static_cast<std::ptrdiff_t>(position_);
     const auto end = buffer_.cbegin() + static_cast<std::ptrdiff_t>(filled_);
-    const auto special = std::find_if(
-        first, end, [](char c) { return c == ',' || c == '\n' || c == '\r' || c == '"'; });
+    const auto special = std::find_if(first, end, [delimiter = delimiter_](char c) {
+      return c == delimiter || c == '\n' || c == '\r' || c == '"';
+    });
     record->bytes_.append(first, special);
     position_ += static_cast<size_t>(special - first);
     if (special != end) return;

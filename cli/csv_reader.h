@@ -1,8 +1,9 @@
 // CsvReader: comma-separated records (RFC 4180) from a stream of bytes.
 //
-// Syntax     fields between commas; a field in double quotes may hold commas, line ends and doubled
-//            quotes. Records end with LF or CRLF; the last may end with the file. A byte order mark
-//            in front is skipped, and so are empty lines.
+// Syntax     fields between commas, or another byte of ASCII (no quote, no line's end); a field in
+//            double quotes may hold commas, line ends and doubled quotes. Records end with LF or
+//            CRLF; the last may end with the file. A byte order mark in front is skipped, and so
+//            are empty lines.
 // Faults     a record that breaks the syntax is returned with its fault, and reading goes on with
 //            the next line; so is one with a field of more than kFieldBytesMax, or of more than
 //            kFieldsMax fields. Only a quote that never closes ends the file, or does not in time.
@@ -66,7 +67,7 @@ class CsvRecord {
 
 class CsvReader {
  public:
-  explicit CsvReader(ByteSource source);
+  explicit CsvReader(ByteSource source, char delimiter = ',');
 
   // Reads the next record; false at the end of the file. Fails only as the source fails.
   base::Result<bool> next(CsvRecord* record);
@@ -82,7 +83,7 @@ class CsvReader {
   bool at_line_end();
   bool take_line_end();
   After take_bare_field(CsvRecord* record);
-  // Up to a comma, a quote, a line's end or the file's.
+  // Up to a delimiter, a quote, a line's end or the file's.
   void take_bare_bytes(CsvRecord* record, size_t bytes_max);
   After take_quoted_field(CsvRecord* record);
   After end_field(CsvRecord* record, Quoting quoting, uint64_t line);
@@ -90,6 +91,7 @@ class CsvReader {
   void skip_byte_order_mark();
 
   ByteSource source_;
+  char delimiter_;
   std::vector<char> buffer_;
   size_t position_ = 0;
   size_t filled_ = 0;

@@ -22,6 +22,33 @@ using base::Result;
 
 constexpr size_t kChunkRows = 4096;
 constexpr uint64_t kRecordsPerProgress = 8192;
+constexpr size_t kNameBytesShown = 40;
+constexpr size_t kColumnsShown = 8;
+
+// In quotes, on one line, cut where it is long.
+std::string quoted(std::string_view name) {
+  size_t end = name.size();
+  if (end > kNameBytesShown) {
+    end = kNameBytesShown;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+  }
+  std::string shown = "\"";
+  for (const char c : name.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    shown += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return shown + (end < name.size() ? "...\"" : "\"");
+}
+
+std::string some_columns(const base::TableSchema& schema) {
+  std::string names;
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    names += i == 0 ? "" : ", ";
+    if (i == kColumnsShown) return names + "...";
+    names += schema.columns[i].name;
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -30,8 +57,23 @@ std::string Rejection::to_string() const {
   return fmt::format("line {}, column {}: {}", line, column, reason);
 }
 
-CsvTable::CsvTable(const base::TableSchema& schema)
-    : schema_(&schema), layout_(schema), long_strings_(base::NumaNode(0)) {}
+CsvTable::CsvTable(const base::TableSchema& schema, CsvFormat format)
+    : schema_(&schema),
+      format_(std::move(format)),
+      layout_(schema),
+      long_strings_(base::NumaNode(0)) {}
+
+std::string CsvTable::unknown_column(std::string_view name, size_t field) const {
+  std::string wrong = fmt::format("field {}: table \"{}\" has no column {}; its columns: {}",
+                                  field + 1, schema_->name, quoted(name), some_columns(*schema_));
+  constexpr std::string_view kDelimiters = ";\t|,";
+  const size_t at = name.find_first_of(kDelimiters);
+  if (at == std::string_view::npos || name[at] == format_.delimiter) return wrong;
+  return wrong + (name[at] == '\t'
+                      ? "; if its fields are between tabs, give --delimiter $'\\t'"
+                      : fmt::format("; if its fields are between \"{0}\", give --delimiter '{0}'",
+                                    name[at]));
+}
 
 Result<void> CsvTable::read_header(CsvReader* reader) {
   CsvRecord record;
@@ -52,10 +94,10 @@ Result<void> CsvTable::read_header(CsvReader* reader) {
       column = schema_->find_column(folded(name));
     }
     if (!column) {
-      return wrong(fmt::format("table \"{}\" has no column \"{}\"", schema_->name, name));
+      return wrong(unknown_column(name, field));
     }
     if (std::find(header_.begin(), header_.end(), *column) != header_.end()) {
-      return wrong(fmt::format("column \"{}\" stands there twice", name));
+      return wrong(fmt::format("field {}: column {} stands there twice", field + 1, quoted(name)));
     }
     header_.push_back(*column);
   }
@@ -70,9 +112,9 @@ Result<void> CsvTable::read_header(CsvReader* reader) {
 }
 
 Result<CsvTable> CsvTable::read(const base::TableSchema& schema, ByteSource source,
-                                const Progress& progress) {
-  CsvTable table(schema);
-  CsvReader reader(std::move(source));
+                                const Progress& progress, CsvFormat format) {
+  CsvReader reader(std::move(source), format.delimiter);
+  CsvTable table(schema, std::move(format));
   if (auto header = table.read_header(&reader); !header) return header.error();
   CsvRecord record;
   for (uint64_t records = 1;; ++records) {
@@ -140,8 +182,11 @@ bool CsvTable::store_field(const CsvRecord& record, size_t field, std::byte* row
     reject(record.line_of(field), schema_->column(header_[field]).name, std::move(reason));
     return false;
   };
-  const bool null = text.empty() && record.quoting(field) == Quoting::kBare;
+  const bool null = text == format_.null && record.quoting(field) == Quoting::kBare;
   if (!null && !is_valid_utf8(text)) return refuse("the text is not valid UTF-8");
+  if (text.find('\0') != std::string_view::npos) {  // nor can a query's text have one
+    return refuse("the text has a byte of 0, which no text can have");
+  }
   auto value = null ? Result<base::Value>(base::Value()) : base::parse_value(column.type, text);
   if (!value) return refuse(value.error().message);
   if (auto stored = base::store_value(column, *value, row); !stored) {

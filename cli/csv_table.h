@@ -1,8 +1,9 @@
 // CsvTable: the rows of a CSV file as a table's rows, all checked before any is loaded.
 //
 // The file   its first record names columns, in any order and as in SQL (identifier.h); columns
-//            that it leaves out must be nullable and become NULL. An empty bare field is NULL, an
-//            empty quoted one the empty string. Text must be valid UTF-8.
+//            that it leaves out must be nullable and become NULL. A bare field that is CsvFormat's
+//            null is NULL, an empty quoted one the empty string. Text must be valid UTF-8, without
+//            bytes of 0.
 // Rejection  a row with a fault is rejected: wrong syntax, wrong number of fields, a value that the
 //            column cannot keep. The first kRejectionsShown are kept in words, all are counted; a
 //            caller loads nothing if there is any.
@@ -36,6 +37,11 @@ struct Rejection {
   std::string to_string() const;
 };
 
+struct CsvFormat {
+  char delimiter = ',';
+  std::string null;  // how NULL is written, without quotes
+};
+
 class CsvTable {
  public:
   // Called once per some thousand records with the bytes read so far; false stops the reading.
@@ -44,7 +50,7 @@ class CsvTable {
   // Fails with kInvalidArgument where the header does not fit the table, with kCancelled where
   // progress says so, and as the source fails.
   static base::Result<CsvTable> read(const base::TableSchema& schema, ByteSource source,
-                                     const Progress& progress);
+                                     const Progress& progress, CsvFormat format = {});
 
   uint64_t row_count() const { return lines_.size(); }
   uint64_t rejected_count() const { return rejected_count_; }
@@ -58,8 +64,10 @@ class CsvTable {
   std::string rejections_to_string() const;
 
  private:
-  explicit CsvTable(const base::TableSchema& schema);
+  CsvTable(const base::TableSchema& schema, CsvFormat format);
   base::Result<void> read_header(CsvReader* reader);
+  // What is wrong with a name that is no column's.
+  std::string unknown_column(std::string_view name, size_t field) const;
   void take_record(const CsvRecord& record);
   bool store_record(const CsvRecord& record, std::byte* row);
   bool store_field(const CsvRecord& record, size_t field, std::byte* row);
@@ -67,6 +75,7 @@ class CsvTable {
   void reject(uint64_t line, std::string column, std::string reason);
 
   const base::TableSchema* schema_;
+  CsvFormat format_;
   base::RowLayout layout_;
   base::Arena long_strings_;
   std::vector<base::ColumnId> header_;          // the column of each field

@@ -19,10 +19,12 @@ using base::Result;
 
 constexpr const char* kLoadExamples =
     "  diptych load shop orders orders.csv\n"
-    "  zcat orders.csv.gz | diptych load shop orders -\n\n"
+    "  zcat orders.csv.gz | diptych load shop orders -\n"
+    "  diptych load shop orders orders.tsv --delimiter $'\\t' --null NA\n\n"
     "The file's first line names columns of the table, in any order. Missing columns become\n"
     "NULL. An empty field is NULL, \"\" is the empty string. If any row is rejected, nothing\n"
-    "is loaded. Foreign keys are declared for joins and are not enforced.\n";
+    "is loaded. Foreign keys are declared for joins and are not enforced. There is no server: the\n"
+    "command opens the database itself, and one process has it open at a time.\n";
 
 constexpr uint64_t kRowsPerProgress = 4096;
 
@@ -32,6 +34,15 @@ std::string table_names(const base::Catalog& catalog) {
     names += (names.empty() ? "" : ", ") + table.name;
   }
   return names.empty() ? "none" : names;
+}
+
+CLI::Validator delimiter_byte() {
+  const auto check = [](const std::string& text) -> std::string {
+    const bool one = text.size() == 1 && (static_cast<unsigned char>(text[0]) & 0x80) == 0;
+    if (one && text != "\"" && text != "\n" && text != "\r") return {};
+    return "it is one character of ASCII, and no quote or line end";
+  };
+  return {check, ""};
 }
 
 double share(uint64_t part, uint64_t whole) {
@@ -50,16 +61,27 @@ LoadCommand::LoadCommand(CLI::App& parent)
       ->required()
       ->check(input_file())
       ->type_name("");
+  app()
+      .add_option("--delimiter", format_.delimiter, "What stands between fields; default a comma")
+      ->check(delimiter_byte())
+      ->option_text("C");
+  app()
+      .add_option("--null", format_.null,
+                  "How NULL is written, without quotes; default nothing, an empty field")
+      ->option_text("TEXT");
 }
 
 Result<CsvTable> LoadCommand::read_rows(const base::TableSchema& schema, const SignalStop& stop,
                                         ProgressLine* progress) const {
   const auto file = open_file(csv_path_, [&stop] { return stop.stopped(); });
   if (!file) return file.error();
-  auto rows = CsvTable::read(schema, file->source, [&](uint64_t bytes_read) {
-    progress->update("reading " + input_name(csv_path_), share(bytes_read, file->bytes));
-    return !stop.stopped();
-  });
+  auto rows = CsvTable::read(
+      schema, file->source,
+      [&](uint64_t bytes_read) {
+        progress->update("reading " + input_name(csv_path_), share(bytes_read, file->bytes));
+        return !stop.stopped();
+      },
+      format_);
   const std::string name = input_name(csv_path_);
   if (stop.stopped()) return Error(ErrorCode::kCancelled, name + ": stopped; nothing was loaded");
   if (!rows) return rows.error().within(name);
@@ -99,6 +121,10 @@ ExitCode LoadCommand::load(dispatcher::Database* database, const base::TableSche
 }
 
 ExitCode LoadCommand::run() {
+  // As COPY: no field could be such a text.
+  if (format_.null.find_first_of(std::string("\"\r\n") + format_.delimiter) != std::string::npos) {
+    return wrong_usage("--null has no quote, no line end and no --delimiter in it");
+  }
   const auto begin = std::chrono::steady_clock::now();
   const SignalStop stop;
   ProgressLine progress("opening " + path_);

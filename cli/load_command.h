@@ -1,4 +1,5 @@
-// diptych load PATH TABLE FILE.csv: the rows of a CSV file, all or none (cli/csv_table.h).
+// diptych load PATH TABLE FILE.csv [--delimiter C] [--null TEXT]: the rows of a CSV file, all or
+// none (cli/csv_table.h). The options are those of PostgreSQL's COPY.
 
 #pragma once
 
@@ -27,6 +28,7 @@ class LoadCommand : public Command {
   size_t memory_bytes_max_ = 0;
   std::string table_;
   std::string csv_path_;
+  CsvFormat format_;
 };
 
 }  // namespace diptych::cli

@@ -100,8 +100,10 @@ TEST(CsvTable, LongStringsOutliveTheFile) {
 
 TEST(CsvTable, HeaderErrorsNameTheColumn) {
   EXPECT_EQ(header_error(""), "header: the file is empty; its first line must name the columns");
-  EXPECT_EQ(header_error("o_id,o_date\n"), "header: table \"orders\" has no column \"o_date\"");
-  EXPECT_EQ(header_error("o_id,o_id\n"), "header: column \"o_id\" stands there twice");
+  EXPECT_EQ(header_error("o_id,o_date\n"),
+            "header: field 2: table \"orders\" has no column \"o_date\"; its columns: o_id, "
+            "o_note, o_total, o_text");
+  EXPECT_EQ(header_error("o_id,o_id\n"), "header: field 2: column \"o_id\" stands there twice");
   EXPECT_EQ(header_error("o_note\nx\n"), "header: column \"o_id\" is missing, and it is NOT NULL");
   EXPECT_EQ(header_error("\"o_id\nx"),
             "header: line 1: the quote that opens on line 1 never closes");
@@ -109,7 +111,39 @@ TEST(CsvTable, HeaderErrorsNameTheColumn) {
 
 TEST(CsvTable, UnquotedNamesInTheHeaderFoldToLowerCase) {
   EXPECT_EQ(good_rows("O_Id,o_note\n1,n\n"), (RowTexts{"1|n|NULL|NULL"}));
-  EXPECT_EQ(header_error("\"O_Id\"\n"), "header: table \"orders\" has no column \"O_Id\"");
+  EXPECT_EQ(header_error("\"O_Id\"\n"),
+            "header: field 1: table \"orders\" has no column \"O_Id\"; its columns: o_id, o_note, "
+            "o_total, o_text");
+}
+
+TEST(CsvTable, ANameInTheHeaderIsCutAndAnotherDelimiterIsSeen) {
+  const std::string columns = "; its columns: o_id, o_note, o_total, o_text";
+  EXPECT_EQ(header_error(std::string(50, 'x') + "\n"),
+            "header: field 1: table \"orders\" has no column \"" + std::string(40, 'x') + "...\"" +
+                columns);
+  EXPECT_EQ(header_error("o_id;o_note\n1;a\n"),
+            "header: field 1: table \"orders\" has no column \"o_id;o_note\"" + columns +
+                "; if its fields are between \";\", give --delimiter ';'");
+  EXPECT_EQ(header_error("o_id\to_note\n1\ta\n"),
+            "header: field 1: table \"orders\" has no column \"o_id\\x09o_note\"" + columns +
+                "; if its fields are between tabs, give --delimiter $'\\t'");
+}
+
+TEST(CsvTable, ADelimiterAndATextOfNullAreThoseOfTheFormat) {
+  const auto table = CsvTable::read(
+      orders(),
+      source_of("o_id;o_note;o_total;o_text\n1;a,b;1.50;NA\n2;\"NA\";NA;\"x;y\"\n3;;NA;\n"),
+      [](uint64_t) { return true; }, {.delimiter = ';', .null = "NA"});
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_EQ(table->rejections_to_string(), "");
+  EXPECT_EQ(rows_of(*table), (RowTexts{"1|a,b|1.50|NULL", "2|NA|NULL|x;y", "3||NULL|"}));
+}
+
+TEST(CsvTable, AByteOfZeroIsRefusedWithItsLineAndColumn) {
+  const std::string zero(1, '\0');
+  EXPECT_EQ(rejections("o_id,o_note,o_text\n1,a" + zero + ",b\n2,a,b\n3,a,\"b\n" + zero + "\"\n"),
+            "line 2, column o_note: the text has a byte of 0, which no text can have\n"
+            "line 4, column o_text: the text has a byte of 0, which no text can have\n");
 }
 
 TEST(CsvTable, EachRowKnowsItsLine) {

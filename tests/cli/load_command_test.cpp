@@ -65,5 +65,24 @@ TEST(LoadCommand, CtrlCEndsALoadThatWaitsForAPipeAndNothingIsLoaded) {
             "count\n0\n");
 }
 
+TEST(LoadCommand, DelimiterAndNullAreAsCopyHasThem) {
+  const ScratchFolder folder;
+  const std::string shop = folder.path("shop");
+  const std::string schema = folder.file("shop.sql", "CREATE TABLE t (a INT PRIMARY KEY, b TEXT);");
+  ASSERT_EQ(run({"init", shop, "--schema", schema}).code, 0);
+  const std::string csv = folder.file("t.csv", "a\tb\n1\tNA\n2\t\"NA\"\n3\t\n");
+  const Outcome hinted = run({"load", shop, "t", csv});
+  EXPECT_EQ(hinted.code, 1);
+  EXPECT_THAT(hinted.err, HasSubstr("give --delimiter $'\\t'"));
+  const Outcome loaded = run({"load", shop, "t", csv, "--delimiter", "\t", "--null", "NA"});
+  EXPECT_EQ(loaded.code, 0) << loaded.err;
+  EXPECT_EQ(run({"query", shop, "--format", "csv", "-c", "SELECT a, b FROM t ORDER BY a"}).out,
+            "a,b\n1,\n2,NA\n3,\"\"\n");
+  for (const char* const wrong : {"", "ab", "\"", "\n", "ä"}) {
+    EXPECT_EQ(run({"load", shop, "t", csv, "--delimiter", wrong}).code, 2) << wrong;
+  }
+  EXPECT_EQ(run({"load", shop, "t", csv, "--delimiter", ";", "--null", "a;b"}).code, 2);
+}
+
 }  // namespace
 }  // namespace diptych::cli

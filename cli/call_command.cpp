@@ -23,7 +23,9 @@ constexpr const char* kCallExamples =
     "  diptych call bank --procedures bank.so -- open_account 3 7 --Ada-- 50\n\n"
     "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\". Behind "
     "--\n"
-    "nothing is taken for an option, whatever it begins with.\n";
+    "nothing is taken for an option, whatever it begins with. There is no server: the command "
+    "opens\n"
+    "the database itself, and one process has it open at a time.\n";
 
 // A procedure's name where it is not found: those that there are.
 std::string names(const std::vector<ProcedureDescription>& procedures) {

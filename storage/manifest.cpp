@@ -278,7 +278,16 @@ base::Error in_use(const std::string& directory) {
 base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) return system_error("open", path, errno);
+  if (file < 0) {
+    const int error_number = errno;
+    base::Error error = system_error("open", path, error_number);
+    if (error_number == EACCES || error_number == EPERM || error_number == EROFS) {
+      error.message +=
+          "; to open a database, if only to query it, needs write access: it is locked, so that "
+          "one process has it at a time";
+    }
+    return error;
+  }
   DirectoryLock lock(file);
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return system_error("lock", path, errno);

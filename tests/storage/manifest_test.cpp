@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -333,6 +334,20 @@ TEST(Manifest, OneThatCouldNotBeReadIsNotWritten) {
   const Result<void> refused = write_manifest(directory.path(), larger);
   EXPECT_EQ(refused.code(), ErrorCode::kUnsupported);
   EXPECT_EQ(read_manifest(directory.path())->ddl, manifest.ddl);
+}
+
+TEST(DirectoryLock, WithoutWriteAccessSaysWhatItIsFor) {
+  if (::geteuid() != 0) GTEST_SKIP() << "takes another user's identity";
+  TemporaryDirectory directory;
+  constexpr uid_t kNobodyElse = 65'534;
+  ASSERT_EQ(::chmod(directory.path().c_str(), 0755), 0);
+  ASSERT_EQ(::seteuid(kNobodyElse), 0);
+  const Result<DirectoryLock> refused = DirectoryLock::acquire(directory.path());
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("it is locked, so that one process has it at a time"),
+            std::string::npos)
+      << refused.error().message;
 }
 
 TEST(DirectoryLock, IsHeldByOneAtATime) {

@@ -18,11 +18,6 @@ constexpr const char* kIsolationExamples =
     "The page needs no network. Exits with 1 where the replicas differ or a consistency\n"
     "condition is violated.\n";
 
-void sort_unique(std::vector<uint32_t>* clients) {
-  std::sort(clients->begin(), clients->end());
-  clients->erase(std::unique(clients->begin(), clients->end()), clients->end());
-}
-
 }  // namespace
 
 BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
@@ -31,18 +26,10 @@ BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
   add_warehouses(app(), &options_.warehouses);
   add_seconds(app(), &options_.seconds, "Seconds measured per cell; default 5",
               &options_.warmup_seconds, "Seconds before each cell; default 1");
-  app()
-      .add_option("--transaction-clients", options_.transaction_clients,
-                  "Rows of the grid; default 0,1,8,64")
-      ->delimiter(',')
-      ->transform(number_between(uint32_t{0}, kClientsMax))
-      ->option_text("LIST");
-  app()
-      .add_option("--query-clients", options_.query_clients,
-                  "Columns of the grid; default 0,1,4,16")
-      ->delimiter(',')
-      ->transform(number_between(uint32_t{0}, kClientsMax))
-      ->option_text("LIST");
+  add_client_counts(app(), "--transaction-clients", "Rows of the grid; default 0,1,8,64", 0,
+                    &options_.transaction_clients);
+  add_client_counts(app(), "--query-clients", "Columns of the grid; default 0,1,4,16", 0,
+                    &options_.query_clients);
   add_queries(app(), &options_.queries);
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
@@ -51,8 +38,8 @@ BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
 }
 
 ExitCode BenchIsolationCommand::run() {
-  sort_unique(&options_.transaction_clients);
-  sort_unique(&options_.query_clients);
+  std::sort(options_.transaction_clients.begin(), options_.transaction_clients.end());
+  std::sort(options_.query_clients.begin(), options_.query_clients.end());
   if (options_.transaction_clients.back() == 0 && options_.query_clients.back() == 0) {
     return wrong_usage("--transaction-clients and --query-clients are both 0: nothing would run");
   }

@@ -1,5 +1,6 @@
 #include "cli/bench_options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -113,6 +114,27 @@ void add_placement(CLI::App& app, base::PlacementOptions* placement) {
     const auto placed = base::place(base::Topology::detect(), *placement);
     if (!placed) throw CLI::ValidationError(placed.error().message);
   });
+}
+
+void add_client_counts(CLI::App& app, const std::string& name, const std::string& what,
+                       uint32_t low, std::vector<uint32_t>* counts) {
+  const auto read = [name, low, counts](const std::string& text) {
+    counts->clear();
+    for (size_t at = 0; at <= text.size();) {
+      const size_t end = std::min(text.find(',', at), text.size());
+      std::string item = text.substr(at, end - at);
+      if (const auto wrong = number_between(low, kClientsMax)(item); !wrong.empty()) {
+        throw CLI::ValidationError(name, wrong);
+      }
+      const auto count = static_cast<uint32_t>(std::stoul(item));
+      if (std::find(counts->begin(), counts->end(), count) != counts->end()) {
+        throw CLI::ValidationError(name, fmt::format("{} is named twice", count));
+      }
+      counts->push_back(count);
+      at = end + 1;
+    }
+  };
+  app.add_option_function<std::string>(name, read, what)->option_text("LIST");
 }
 
 void add_keep(CLI::App& app, std::string* path) {

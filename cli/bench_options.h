@@ -32,6 +32,9 @@ void add_queries(CLI::App& app, workloads::QuerySet* queries);
 void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level);
 // Refuses cores that the machine lacks.
 void add_placement(CLI::App& app, base::PlacementOptions* placement);
+// "1,16,64": numbers from `low` to kClientsMax, each once.
+void add_client_counts(CLI::App& app, const std::string& name, const std::string& what,
+                       uint32_t low, std::vector<uint32_t>* counts);
 // --keep: where the benchmark's database stays, on disk, for queries afterwards.
 void add_keep(CLI::App& app, std::string* path);
 // --log, of a benchmark that has --keep.

@@ -22,13 +22,11 @@ BenchQueriesCommand::BenchQueriesCommand(CLI::App& parent)
               kQueriesExamples) {
   add_warehouses(app(), &options_.warehouses);
   add_queries(app(), &options_.queries);
-  app()
-      .add_option("--clients", options_.clients,
-                  "Closed-loop clients; several numbers are measured one after the other; default: "
-                  "CH queries alone, templates with 1")
-      ->delimiter(',')
-      ->transform(number_between(uint32_t{1}, kClientsMax))
-      ->option_text("LIST");
+  add_client_counts(
+      app(), "--clients",
+      "Closed-loop clients; several numbers are measured one after the other; default: CH queries "
+      "alone, templates with 1",
+      1, &options_.clients);
   add_seconds(app(), &options_.seconds, "Seconds measured, for each number of clients; default 5",
               &options_.warmup_seconds, "Closed loop: seconds with one client before; default 0.5");
   app().add_flag("--aged", options_.aged, "After an hour's worth of transactions");

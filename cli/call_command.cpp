@@ -142,7 +142,10 @@ ExitCode CallCommand::run() {
   auto behind = behind_options_.begin();
   if (name_.empty() && behind != behind_options_.end()) name_ = *behind++;
   arguments.insert(arguments.end(), behind, behind_options_.end());
-  if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
+  if (list_ && !name_.empty()) {
+    return wrong_usage("give the NAME of a procedure, or --list, and not both");
+  }
+  if (!list_ && name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
   ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,

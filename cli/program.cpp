@@ -81,8 +81,18 @@ std::string unexpected(const CLI::App& app) {
   return fmt::format("unknown subcommand \"{}\"; there are {}", first, known);
 }
 
-// Help and version are results.
-ExitCode end_of_parse(const CLI::App& app, const CLI::ParseError& error) {
+// Whether help is asked for somewhere. Of `call`, -h may begin an argument of the procedure's.
+bool asks_for_help(std::span<const char* const> arguments) {
+  const bool call = arguments.size() > 1 && std::string_view(arguments[1]) == "call";
+  return std::any_of(arguments.begin(), arguments.end(), [call](std::string_view argument) {
+    return argument == "--help" || (argument == "-h" && !call);
+  });
+}
+
+// Help and version are results; help whatever else is wrong.
+ExitCode end_of_parse(const CLI::App& app, const CLI::ParseError& error,
+                      std::span<const char* const> arguments) {
+  if (error.get_exit_code() != 0 && asks_for_help(arguments)) return print_result(app.help());
   if (error.get_exit_code() != 0) {
     const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     return wrong_usage(fmt::format("{}\n{}", extra ? unexpected(app) : error.what(), kHint));
@@ -144,7 +154,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   try {
     app.parse(end, arguments);
   } catch (const CLI::ParseError& error) {
-    return end_of_parse(app, error);
+    return end_of_parse(app, error, {arguments, static_cast<size_t>(end)});
   }
   return run_parsed(commands);
 }

@@ -25,6 +25,20 @@ TEST(BenchOptions, WarehousesThatDoNotFitIntoMemoryAreRefused) {
   }
 }
 
+TEST(BenchOptions, ListsOfClientsHaveEachNumberOnceAndNoEmptyItem) {
+  CLI::App app;
+  std::vector<uint32_t> counts;
+  add_client_counts(app, "--clients", "", 1, &counts);
+  app.parse("--clients 16,1,4");
+  EXPECT_EQ(counts, (std::vector<uint32_t>{16, 1, 4}));
+  for (const char* const wrong : {"1,,2", ",1", "1,", "1,2,1", "0", "1;2", "1, 2"}) {
+    EXPECT_THROW(app.parse(std::vector<std::string>{wrong, "--clients"}), CLI::ParseError) << wrong;
+  }
+  const Outcome outcome = run({"bench", "isolation", "--transaction-clients", "1,,2"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("--transaction-clients: \"\" is not a whole number"));
+}
+
 TEST(BenchOptions, AReportOfNothingMeasuredFailsAndSaysSo) {
   workloads::BenchmarkReport report;
   report.interrupted = true;

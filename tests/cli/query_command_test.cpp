@@ -71,5 +71,17 @@ TEST_F(QueryCommandTest, ATextThatCannotBeReadKeepsItsPlaceAndTheOthersRun) {
   }
 }
 
+TEST_F(QueryCommandTest, HelpIsGivenWhateverElseIsWrong) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--threads", "none", "-h"}, {"-h", "--bogus"}, {"--bogus", "--help"}}) {
+    const Outcome outcome = query(arguments);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.out, HasSubstr("Usage: diptych query "));
+    EXPECT_EQ(outcome.err, "");
+  }
+  EXPECT_EQ(run({"query", "no such directory", "--bogus"}).code, 2);
+  EXPECT_THAT(run({"bogus", "-h"}).out, HasSubstr("Subcommands:"));
+}
+
 }  // namespace
 }  // namespace diptych::cli

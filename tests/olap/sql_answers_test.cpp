@@ -218,6 +218,22 @@ TEST_P(SqlDocumentTest, SaysWhatExpressionsGive) {
   EXPECT_GT(checked, 50u);
 }
 
+// And each block of SQL in it that begins with a CREATE is a script.
+TEST(SqlDocument, ItsTablesCanBeMade) {
+  std::ifstream file(std::filesystem::path(DIPTYCH_SOURCE_DIR) / "docs/sql.md");
+  size_t scripts = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line != "```sql") continue;
+    std::string script;
+    while (std::getline(file, line) && line != "```") script += line + "\n";
+    if (!script.starts_with("CREATE ")) continue;
+    base::Catalog catalog;
+    EXPECT_EQ(define(&catalog, script), "") << script;
+    ++scripts;
+  }
+  EXPECT_GT(scripts, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Docs, SqlDocumentTest, testing::Values("docs/sql.md"),
                          [](const auto&) { return "Sql"; });
 

@@ -20,6 +20,7 @@
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_by_side.h"
 #include "oltp/index.h"
+#include "oltp/runs_procedures.h"
 #include "storage/block_file.h"
 #include "storage/file.h"
 #include "storage/replica_files.h"
@@ -348,7 +349,7 @@ bool Database::State::on_dispatcher_thread() const {
 }
 
 base::Result<void> Database::State::check_outside_procedure(std::string_view what) const {
-  if (!engine.runs_procedure_here(oltp_dispatcher->runs_this_thread())) return {};
+  if (!oltp::RunsProcedures::here()) return {};
   return base::Error(
       base::ErrorCode::kInvalidArgument,
       fmt::format("{} was called in a procedure, which would wait for itself: all that a procedure "

@@ -21,7 +21,8 @@
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would
 //            wait for the dispatcher itself (query, execute_ddl, load, save, close, ...) is
-//            kInvalidArgument.
+//            kInvalidArgument. So is all of these, and submit, in a procedure: where it runs and
+//            where recover() runs it again.
 // Errors     values (base/result.h), with text for a person; nothing throws.
 // Limits     at most `queue_requests` calls, and `queue_queries` queries, of a priority wait; a
 //            further one fails with kOverloaded at once, or waits, as its options say. Who wants a
@@ -190,7 +191,7 @@ class Database {
   // noticed); log and last save stay as they are.
   base::Result<RecoveryReport> recover();
   // Those that a log which is still to be replayed names, and that are not there yet.
-  std::vector<std::string> procedures_to_recover() const;
+  base::Result<std::vector<std::string>> procedures_to_recover() const;
 
   // The OLTP replica counts as lost, as after a crash of its workers, and is built anew from the
   // analytical one. Calls of a batch that runs are run again; everything waits. kUnsupported: no

@@ -375,9 +375,12 @@ base::Result<RecoveryReport> Database::recover() {
   return state_->recovery_report;
 }
 
-std::vector<std::string> Database::procedures_to_recover() const {
+base::Result<std::vector<std::string>> Database::procedures_to_recover() const {
+  if (auto allowed = state_->check_may_wait("procedures_to_recover"); !allowed) {
+    return allowed.error();
+  }
   const std::lock_guard lock(state_->recovering);
-  if (state_->recovery == nullptr) return {};
+  if (state_->recovery == nullptr) return std::vector<std::string>();
   return state_->recovery->missing(state_->procedures, state_->modules);
 }
 

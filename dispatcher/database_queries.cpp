@@ -69,7 +69,6 @@ base::Result<void> Database::State::recovered_for_query() {
 
 base::Result<void> Database::State::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,
                                            Admission admission) {
-  if (auto outside = check_outside_procedure("submit_query"); !outside) return outside;
   auto submitted = olap_dispatcher->submit(std::move(job), queue, admission_here(admission));
   if (submitted || submitted.code() != base::ErrorCode::kDeadlineExceeded) return submitted;
   return base::Error(base::ErrorCode::kDeadlineExceeded,
@@ -109,6 +108,7 @@ base::Result<QueryHandle> Database::State::submit_query(QueryQueue* queue, std::
   if (done == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
   }
+  if (auto outside = check_outside_procedure("submit_query"); !outside) return outside.error();
   if (auto ready = recovered_for_query(); !ready) return ready.error();
   auto job = make_job(std::span(&sql, 1), query);
   QueryHandle handle(job->answer, query_watch);

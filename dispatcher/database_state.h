@@ -69,7 +69,8 @@ struct Database::State {
   void stop_dispatchers();
 
   bool on_dispatcher_thread() const;
-  // kInvalidArgument in a procedure, of which `what` might wait for the end.
+  // kInvalidArgument in a procedure, of which `what` might wait for the end; the same where it is
+  // replayed, so that the replay does what the first run did.
   base::Result<void> check_outside_procedure(std::string_view what) const;
   // The same, or on a dispatcher's thread, which `what` would wait for.
   base::Result<void> check_may_wait(std::string_view what) const;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "oltp/engine_state.h"
+#include "oltp/runs_procedures.h"
 
 namespace diptych::oltp {
 namespace {
@@ -53,7 +54,6 @@ void Engine::State::end_threads() {
 
 void Engine::State::serve(uint32_t worker) {
   base::name_this_thread("oltp-" + std::to_string(worker));
-  base::mark_this_thread_as_of(this);
   const std::vector<uint32_t>& cores = core.options.placement.cores;
   if (!cores.empty()) base::pin_this_thread(std::span(&cores[worker % cores.size()], 1));
   uint64_t seen = 0;
@@ -87,6 +87,7 @@ void Engine::State::run_share(uint32_t worker) {
 }
 
 void Engine::State::arrange(std::span<Request* const> requests) {
+  const RunsProcedures marked;
   hints_.clear();
   if (workers.size() > 1) hints_.resize(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -271,11 +272,6 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
 base::Vid Engine::last_vid() const {
   // acquire: whoever asks from another thread sees what the commit did (C1).
   return base::Vid(state_->core.last_vid.load(std::memory_order_acquire));
-}
-
-bool Engine::runs_procedure_here(bool leads) const {
-  if (leads) return state_->workers.front()->mark().read().has_value();
-  return base::is_this_thread_of(state_.get());
 }
 
 std::vector<RunningProcedure> Engine::running() const {

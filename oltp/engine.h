@@ -167,8 +167,6 @@ class Engine {
   EngineMetrics metrics() const;  // any thread
   // What workers run at the moment. Any thread.
   std::vector<RunningProcedure> running() const;
-  // Whether the calling thread is a worker's, in a procedure; `leads`: it is the leader's.
-  bool runs_procedure_here(bool leads) const;
 
  private:
   struct State;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "oltp/engine.h"
 #include "oltp/engine_state.h"
+#include "oltp/runs_procedures.h"
 
 namespace diptych::oltp {
 namespace {
@@ -74,6 +75,7 @@ base::Result<void> Worker::replay_one(Request* request, std::span<const base::Ro
 }
 
 base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOfRequests inserted) {
+  const RunsProcedures marked;
   const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
   for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();

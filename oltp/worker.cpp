@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "oltp/runs_procedures.h"
 
 namespace diptych::oltp {
 namespace {
@@ -96,6 +97,7 @@ void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) cons
 }
 
 void Worker::run_share(Share requests, uint64_t deadline_ns) {
+  const RunsProcedures marked;
   inserted_rows_.clear();
   const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
   for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));

@@ -52,6 +52,75 @@ TEST(ProcedureMistakes, CallsOfTheDatabaseAreRefusedSinceTheyWouldWaitForIt) {
   EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 0);
 }
 
+// The body runs on the thread that recovers, which has what the calls would wait for: they are
+// refused as in the first run, or the replay would never end.
+class ProcedureMistakeReplayed : public DirectoryFixture {
+ protected:
+  struct Asked {
+    std::vector<std::string> answers;
+    std::atomic<int> declared = 0;  // that its access function ended
+  };
+
+  // A bank with a procedure that asks the database in its body, and in what it declares.
+  std::unique_ptr<Bank> open(Asked* asked) const {
+    auto bank = Bank::open({.path = path()});
+    Database& database = *bank->database;
+    const auto note = [asked](const auto& result) {
+      asked->answers.push_back(result.ok() ? "done" : result.error().to_string());
+    };
+    const ProcedureOptions<AccountArguments> options{
+        .access = [&database, asked](const AccountArguments&, oltp::AccessPlan&) {
+          static_cast<void>(database.row_count(base::TableId(0)));
+          ++asked->declared;
+        }};
+    const auto registered = database.register_procedure<AccountArguments, oltp::Nothing>(
+        "asks",
+        [&database, note, bump = bank->bump, index = bank->by_id](
+            Transaction& txn, const AccountArguments& of) -> base::Result<oltp::Nothing> {
+          note(database.query("SELECT 1"));
+          note(database.submit_query("SELECT 1", [](const auto&) {}));
+          note(database.start_query("SELECT 1"));
+          note(database.call(bump, of).get());
+          note(database.call_by_name("bump", {}));
+          note(database.row_count(base::TableId(0)));
+          note(database.recover());
+          note(database.checkpoint());
+          note(database.procedures());
+          note(database.procedures_to_recover());
+          auto row = txn.get_for_update<&Account::version>(index, of.id);
+          if (!row) return row.error();
+          txn.update(*row, set<&Account::version>(row->values + 1));
+          return oltp::Nothing{};
+        },
+        options);
+    EXPECT_TRUE(registered.ok());
+    return bank;
+  }
+};
+
+TEST_F(ProcedureMistakeReplayed, CallsOfTheDatabaseAreRefusedAsInTheFirstRun) {
+  Bank::open({.path = path()})->fill(3);
+  Asked before;
+  {
+    const auto bank = open(&before);
+    const auto asks = *bank->database->bind_procedure<AccountArguments, oltp::Nothing>("asks");
+    ASSERT_TRUE(bank->database->call(asks, {.id = 1, .balance = {}}).get().ok());
+    bank->database->discard();  // as a crash: the call is in the log
+  }
+  Asked again;
+  const auto bank = open(&again);
+  const auto recovered = bank->database->recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.error().to_string();
+  EXPECT_EQ(recovered->transactions, 1U);
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 1);
+  EXPECT_EQ(again.answers, before.answers);
+  EXPECT_EQ(again.declared, 1);
+  ASSERT_EQ(before.answers.size(), 10U);
+  for (const std::string& answer : before.answers) {
+    EXPECT_NE(answer.find("called in a procedure"), std::string::npos) << answer;
+  }
+}
+
 struct Label {
   base::Varchar<4> text;
   base::Decimal<4, 2> amount;

@@ -388,9 +388,9 @@ TEST_F(ModulesAndLog, AProcedureThatIsNoMoreBeforeAReplayIsMissing) {
   ASSERT_EQ(*call("step", 0), 1);
   database().discard();
   open("step 1", {.path = path()});
-  EXPECT_THAT(database().procedures_to_recover(), IsEmpty());
+  EXPECT_THAT(*database().procedures_to_recover(), IsEmpty());
   ASSERT_TRUE(load("minus alone").ok());
-  EXPECT_THAT(database().procedures_to_recover(), ElementsAre("step"));
+  EXPECT_THAT(*database().procedures_to_recover(), ElementsAre("step"));
   const auto refused = database().recover();
   EXPECT_EQ(refused.ok() ? ErrorCode::kClosed : refused.code(), ErrorCode::kNotFound);
   EXPECT_THAT(refused.error().message, HasSubstr("procedure \"step\", which is not there"));

@@ -11,11 +11,12 @@
 namespace diptych::workloads::tpcc {
 
 base::Result<void> register_for_log(dispatcher::Database* database) {
-  const std::vector<std::string> missing = database->procedures_to_recover();
+  const auto missing = database->procedures_to_recover();
+  if (!missing) return missing.error();
   for (const SizePolicy size : {SizePolicy::kGrowing, SizePolicy::kConstant}) {
     const auto is_named = [&](const ChangingNames& names) {
       return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-        return std::find(missing.begin(), missing.end(), name) != missing.end();
+        return std::find(missing->begin(), missing->end(), name) != missing->end();
       });
     };
     if (!is_named(changing_names(size))) continue;

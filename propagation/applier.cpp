@@ -40,16 +40,16 @@ void Applier::add_table(base::TableId table) {
   for (uint32_t p = 0; p < rows.partition_count(); ++p) {
     state.partitions.emplace_back(&rows.partition(base::PartitionId(p)), &rows.layout(), node_);
   }
-  state.routed.resize(rows.partition_count());
 }
 
-void Applier::order_and_route(Work* work) const {
+void Applier::order_and_route(Work* work, Slice* slice) const {
   TableState& table = *work->table;
   const uint64_t start_ns = base::steady_ns();
-  table.ordered.resize(slice_records_ * table.routed.size());
-  const size_t count = work->merge.next(table.ordered);
+  const size_t room = std::min(slice_records_ * slice->routed.size(), work->merge.left_at_most());
+  if (slice->ordered.size() < room) slice->ordered.resize(room);
+  const size_t count = work->merge.next(std::span(slice->ordered).first(room));
   const uint64_t ordered_ns = base::steady_ns();
-  route(*work->rows, std::span(table.ordered).first(count), &table.routed);
+  route(*work->rows, std::span(slice->ordered).first(count), &slice->routed);
   table.order_ns += ordered_ns - start_ns;
   table.route_ns += base::steady_ns() - ordered_ns;
 }
@@ -100,12 +100,16 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
     work.push_back({&tables_[t], &replica_->table(id), std::move(merge)});
     changed.push_back(&tables_[t]);
   }
+  while (slices_.size() < work.size()) {
+    slices_.emplace_back().routed.resize(replica_->partition_count());
+  }
   const ApplyCounts before = counts_of(changed);
   while (!work.empty()) {
-    for_each(static_cast<uint32_t>(work.size()), [&](uint32_t i) { order_and_route(&work[i]); });
+    for_each(static_cast<uint32_t>(work.size()),
+             [&](uint32_t i) { order_and_route(&work[i], &slices_[i]); });
     for_each(replica_->partition_count(), [&](uint32_t p) {
-      for (Work& of : work) {
-        of.table->partitions[p].apply(of.table->routed[p].records(), &workspaces_[p]);
+      for (size_t i = 0; i < work.size(); ++i) {
+        work[i].table->partitions[p].apply(slices_[i].routed[p].records(), &workspaces_[p]);
       }
     });
     std::erase_if(work, [](const Work& of) { return of.merge.done(); });
@@ -147,9 +151,12 @@ std::vector<TableSteps> Applier::steps() const {
 size_t Applier::memory_bytes() const {
   size_t bytes = 0;
   for (const ApplyWorkspace& work : workspaces_) bytes += work.memory_bytes();
+  for (const Slice& slice : slices_) {
+    bytes += slice.ordered.capacity() * sizeof(const UpdateRecord*);
+    bytes += slice.routed.capacity() * sizeof(Routed);
+    for (const Routed& to : slice.routed) bytes += to.room.capacity() * sizeof to.room[0];
+  }
   for (const TableState& table : tables_) {
-    bytes += table.ordered.capacity() * sizeof(const UpdateRecord*);
-    for (const Routed& to : table.routed) bytes += to.room.capacity() * sizeof to.room[0];
     for (const PartitionApplier& partition : table.partitions) bytes += partition.memory_bytes();
   }
   return bytes;

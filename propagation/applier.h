@@ -12,8 +12,8 @@
 // Threads    apply() is called by the OLAP dispatcher while no query runs. What runs side by side
 //            runs through `for_each`, which the caller provides. add_tables and apply have one
 //            caller at a time; find() runs while neither does.
-// Memory     vectors of pointers to a slice, and what a slice is applied with; nothing is allocated
-//            a record.
+// Memory     vectors of pointers to a slice, for as many tables as had records at once; and what a
+//            slice is applied with. Nothing is allocated a record.
 // Errors     a record that does not fit (an update of an absent row) is our bug, and checked. Where
 //            the disk fails or a chunk is damaged, apply() and add_tables() throw ChunkFailure
 //            (storage/buffered_chunk.h): the replica has then part of the updates, and is useless.
@@ -89,14 +89,16 @@ class Applier {
 
     Records records() const { return std::span(room).first(count); }
   };
-  // A cache line of its own, as tables run side by side.
+  // A cache line of its own, as tables run side by side; likewise the next.
   struct alignas(64) TableState {
     std::deque<PartitionApplier> partitions;
-    // Reused between calls, of one slice.
-    std::vector<const UpdateRecord*> ordered;  // by VID; not routed yet
-    std::vector<Routed> routed;                // [partition], by VID
     uint64_t order_ns = 0;
     uint64_t route_ns = 0;
+  };
+  // Of one table in one turn; another one's in the next, or in the next apply.
+  struct alignas(64) Slice {
+    std::vector<const UpdateRecord*> ordered;  // by VID; not routed yet
+    std::vector<Routed> routed;                // [partition], by VID
   };
   // A table that has records to apply.
   struct Work {
@@ -106,7 +108,7 @@ class Applier {
   };
 
   void add_table(base::TableId table);
-  void order_and_route(Work* work) const;
+  void order_and_route(Work* work, Slice* slice) const;
   static void route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed);
   static ApplyCounts counts_of(std::span<const TableState* const> tables);
 
@@ -115,6 +117,7 @@ class Applier {
   size_t slice_records_;
   std::vector<ApplyWorkspace> workspaces_;  // [partition], of all tables
   std::deque<TableState> tables_;           // [TableId]
+  std::deque<Slice> slices_;                // of the first tables that have records
 };
 
 }  // namespace diptych::propagation

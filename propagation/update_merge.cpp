@@ -54,6 +54,7 @@ UpdateMerge::UpdateMerge(const CollectedSets& collected, base::TableId table)
                             [&](const Run& r) { return r.worker() == set.worker; });
     if (run == runs_.end()) run = runs_.insert(runs_.end(), Run(set.worker));
     run->add(set.updates.get());
+    left_ += set.updates->change_count();
   }
   for (Run& run : runs_) run.start();
 }
@@ -76,6 +77,8 @@ size_t UpdateMerge::next(std::span<const UpdateRecord*> room) {
     count += least->take(next, room.subspan(count));
     if (least->head() == nullptr) runs_.erase(least);
   }
+  DIPTYCH_CHECK(count <= left_, "each record was counted");
+  left_ -= count;
   DIPTYCH_CHECK(count == 0 || room[count - 1]->vid <= snapshot_, "sets end at their snapshot");
   return count;
 }

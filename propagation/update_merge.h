@@ -23,6 +23,8 @@ class UpdateMerge {
   UpdateMerge(const CollectedSets& collected, base::TableId table);
 
   bool done() const { return runs_.empty(); }
+  // No more records than this are to come: of many rows one counts as many.
+  size_t left_at_most() const { return left_; }
   // The next records, as many as there is room for, or all that are left: how many.
   size_t next(std::span<const UpdateRecord*> room);
 
@@ -52,6 +54,7 @@ class UpdateMerge {
   };
 
   base::Vid snapshot_;
+  size_t left_ = 0;
   std::vector<Run> runs_;  // that have a head
 };
 

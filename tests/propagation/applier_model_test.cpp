@@ -326,6 +326,46 @@ TEST(Applier, TakesMemoryInProportionToItsPartitions) {
   EXPECT_LT(applier.memory_bytes() - indexes, kPartitions * size_t{50'000});
 }
 
+// A database may have many tables, of which each gets a record now and then.
+TEST(Applier, TakesNoMemoryForTablesThatHadARecordOnce) {
+  constexpr uint32_t kTables = 100;
+  constexpr uint32_t kPartitions = 64;
+  storage::Replica replica({.partitions = kPartitions, .block_rows = storage::kBlockRowsMin});
+  base::TableSchema schema = every_type_schema();
+  for (uint32_t t = 0; t < kTables; ++t) {
+    schema.id = TableId(t);
+    schema.name = "t" + std::to_string(t);
+    replica.add_table(schema);
+  }
+  Applier applier(&replica, NumaNode(0));
+  const base::RowLayout layout(schema);
+  const TestRow row = RandomRows(layout, 1).row();
+  UpdateChunks memory;
+  const auto insert = [&](uint64_t vid, uint32_t first, uint32_t tables) {
+    CollectedSets collected;
+    collected.snapshot = Vid(vid);
+    for (uint32_t t = first; t < first + tables; ++t) {
+      collected.sets.push_back({WorkerId(0), TableId(t), std::make_unique<UpdateSet>(&memory)});
+      collected.sets.back().updates->append_insert(Vid(vid), RowId(vid), layout, row.bytes());
+    }
+    applier.apply(collected, one_after_the_other);
+  };
+  const auto bytes = [&] {
+    size_t indexes = 0;
+    for (uint32_t t = 0; t < kTables; ++t) {
+      for (uint32_t p = 0; p < kPartitions; ++p) {
+        indexes += applier.partition(TableId(t), base::PartitionId(p)).memory_bytes();
+      }
+    }
+    return applier.memory_bytes() - indexes;
+  };
+  const size_t before = bytes();
+  for (uint32_t t = 0; t < kTables; ++t) insert(1 + t, t, 1);
+  EXPECT_LT(bytes() - before, 100'000U) << "one after the other";
+  insert(1 + kTables, 0, kTables);
+  EXPECT_LT(bytes() - before, kTables * 10'000U) << "all at once";
+}
+
 // The least time of some applies of one record, with so many tables.
 uint64_t least_apply_ns(uint32_t tables) {
   storage::Replica replica({.partitions = 2, .block_rows = storage::kBlockRowsMin});

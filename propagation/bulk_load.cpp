@@ -123,7 +123,7 @@ void BulkLoad::write(Rest rest) {
     }
     waiting.erase(waiting.begin(), waiting.end() - static_cast<std::ptrdiff_t>(rows.size()));
   });
-  // Blocks leave memory where the budget wants it. What the disk refuses stays, over the budget.
+  // Blocks leave memory where the budget wants it. What does not stays, over the budget.
   if (replica_->buffers() != nullptr) static_cast<void>(replica_->buffers()->trim());
 }
 

@@ -1,6 +1,7 @@
 #include "storage/buffer_manager.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -263,7 +264,7 @@ bool BufferManager::read_ahead(const BufferedChunk* chunk) {
   return true;
 }
 
-base::Result<void> BufferManager::trim() {
+base::Result<void> BufferManager::trim() try {
   if (!has_budget()) return {};
   Lock lock(mutex_);
   settle_finished_loads(Which::kAll, &lock);
@@ -277,6 +278,8 @@ base::Result<void> BufferManager::trim() {
     evict(cool);  // unless it is changed still, or pinned meanwhile
   }
   return {};
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;
 }
 
 base::Result<void> BufferManager::write(const BufferedChunk* chunk, Lock* held) {
@@ -285,7 +288,13 @@ base::Result<void> BufferManager::write(const BufferedChunk* chunk, Lock* held) 
   if (!saving.owns_lock()) return {};
   written_now_ = chunk;
   held->unlock();
-  const base::Result<SavedChunk> saved = chunk->save_held();
+  const base::Result<SavedChunk> saved = [&]() -> base::Result<SavedChunk> {
+    try {
+      return chunk->save_held();
+    } catch (const std::bad_alloc&) {  // leave() waits for the end, whatever it is
+      return base::ErrorCode::kOutOfMemory;
+    }
+  }();
   saving.unlock();
   held->lock();
   written_now_ = nullptr;

@@ -66,7 +66,8 @@ class BufferManager {
   bool has_budget() const { return options_.bytes_max != 0; }
 
   // Brings memory within the budget, writing changed chunks to the file where that is needed.
-  // kNoSpace, kIo: as far as it got; nothing is lost.
+  // kNoSpace, kIo, kOutOfMemory: as far as it got; nothing is lost, and chunks stay in memory, over
+  // the budget, until another one gets further. Does not throw.
   base::Result<void> trim();
 
   // Lets go every chunk that nobody has pinned and that is as in the file: an empty cache, for who

@@ -104,6 +104,7 @@ class Database {
     return ProcedureRef<Arguments, Reply>{*id};
   }
   // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; the reply has a long string.
+  // kOverloaded: there are too many. kOutOfMemory.
   base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
 
   // Loads a shared library of procedures (dispatcher/procedure_module.h), whose calls are possible
@@ -111,7 +112,7 @@ class Database {
   // place of that one's, and ids and refs stay valid: names that both have must have the same
   // arguments and reply. All or nothing. kNotFound, kIo, kInvalidArgument, kUnsupported, as
   // dispatcher/module_library.h says, or as the module itself does; kAlreadyExists: a name is the
-  // program's own or another module's.
+  // program's own or another module's; kOutOfMemory.
   base::Result<LoadedProcedures> load_procedures(const std::string& path);
   // A ref to a procedure that someone else has registered or loaded. kNotFound; kInvalidArgument:
   // it has other arguments or another reply.

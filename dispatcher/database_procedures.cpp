@@ -1,5 +1,6 @@
 // The face's procedures: registered by the program, loaded from a library, listed, found by name.
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,7 @@
 namespace diptych::dispatcher {
 
 base::Result<base::ProcedureId> Database::register_definition(
-    oltp::ProcedureDefinition definition) {
+    oltp::ProcedureDefinition definition) try {
   if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
     return allowed.error();
   }
@@ -37,13 +38,12 @@ base::Result<base::ProcedureId> Database::register_definition(
                               definition.name, state_->modules.module_of(present->id))
                 : fmt::format("a procedure \"{}\" is registered already", definition.name));
   }
-  ProcedureSignature signature = signature_of(definition);
-  const uint64_t version = definition.version;
-  const base::ProcedureId id = state_->engine.register_procedure(std::move(definition));
-  signature.id = id;
-  state_->procedures.set_version(id, version);
-  state_->procedures.add(std::move(signature));
-  return id;
+  NewProcedure procedure(std::move(definition));
+  state_->engine.make_room_for_procedures(1);
+  // From here on nothing throws.
+  return add_procedure(std::move(procedure), &state_->engine, &state_->procedures);
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;
 }
 
 base::Result<base::ProcedureId> Database::find_procedure(
@@ -65,7 +65,7 @@ base::Result<base::ProcedureId> Database::find_procedure(
                      fmt::format("procedure \"{}\" is asked for with {}", name, differs));
 }
 
-base::Result<LoadedProcedures> Database::load_procedures(const std::string& path) {
+base::Result<LoadedProcedures> Database::load_procedures(const std::string& path) try {
   if (auto allowed = state_->check_may_wait("load_procedures"); !allowed) return allowed.error();
   const std::lock_guard one_at_a_time(state_->loading);
   auto library = ModuleLibrary::open(path);
@@ -93,6 +93,8 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   }
   return state_->modules.install(&*library, std::move(definitions), &state_->engine,
                                  &state_->procedures);
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;
 }
 
 base::Result<std::vector<ProcedureDescription>> Database::procedures() const {

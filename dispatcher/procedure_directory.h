@@ -53,8 +53,8 @@ class BasicProcedureDirectory {
   static constexpr uint32_t kProceduresMax = 4096;
 
   bool full() const;
-  // The id is the one that the engine gave out: the next.
-  void add(ProcedureSignature signature);
+  // The id is the one that the engine gave out: the next. Does not throw.
+  void add(std::unique_ptr<const ProcedureSignature> signature);
   // Of its body, which a module may replace (oltp/procedure.h); 0 until it is set.
   void set_version(base::ProcedureId id, uint64_t version);
   uint64_t version(base::ProcedureId id) const;
@@ -79,12 +79,13 @@ bool BasicProcedureDirectory<Atomic>::full() const {
 }
 
 template <template <class> class Atomic>
-void BasicProcedureDirectory<Atomic>::add(ProcedureSignature signature) {
+void BasicProcedureDirectory<Atomic>::add(std::unique_ptr<const ProcedureSignature> signature) {
   // relaxed: this thread is the only writer.
   const uint32_t count = count_.load(std::memory_order_relaxed);
   DIPTYCH_CHECK(count < kProceduresMax, "full() was asked before");
-  DIPTYCH_CHECK(signature.id.value == count, "the engine gives out procedure ids in order, from 0");
-  signatures_[count] = std::make_unique<const ProcedureSignature>(std::move(signature));
+  DIPTYCH_CHECK(signature->id.value == count,
+                "the engine gives out procedure ids in order, from 0");
+  signatures_[count] = std::move(signature);
   // release: pairs with the acquire in find, which then sees the signature.
   count_.store(count + 1, std::memory_order_release);
 }

@@ -1,7 +1,7 @@
 #include "dispatcher/procedure_modules.h"
 
-#include <algorithm>
 #include <exception>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -34,12 +34,41 @@ base::Error refused(base::ErrorCode code, const oltp::ProcedureDefinition& defin
 
 }  // namespace
 
+NewProcedure::NewProcedure(oltp::ProcedureDefinition procedure)
+    : signature(std::make_unique<ProcedureSignature>(signature_of(procedure))),
+      definition(std::make_unique<oltp::ProcedureDefinition>(std::move(procedure))) {}
+
+base::ProcedureId add_procedure(NewProcedure procedure, oltp::Engine* engine,
+                                ProcedureDirectory* directory) noexcept {
+  const uint64_t version = procedure.definition->version;
+  const base::ProcedureId id = engine->register_procedure(std::move(procedure.definition));
+  procedure.signature->id = id;
+  directory->set_version(id, version);
+  directory->add(std::move(procedure.signature));
+  return id;
+}
+
+struct ProcedureModules::Prepared {
+  struct Replaced {
+    base::ProcedureId id;
+    uint64_t version;
+    oltp::ProcedureDefinition definition;
+  };
+
+  LoadedProcedures report;
+  std::vector<Replaced> replaced;  // those that are removed included
+  std::vector<NewProcedure> added;
+  std::map<base::ProcedureId, Owned> owned;  // by the module, from here on
+};
+
 base::Result<void> ProcedureModules::define(const ModuleLibrary& library,
                                             const base::Catalog& catalog,
                                             std::vector<oltp::ProcedureDefinition>* definitions) {
   ProcedureRegistrar registrar(&catalog, definitions);
   try {
     return library.module().define(registrar);
+  } catch (const std::bad_alloc&) {
+    return base::ErrorCode::kOutOfMemory;
   } catch (const std::exception& thrown) {
     return base::Error(base::ErrorCode::kAborted,
                        fmt::format("it threw where it defines its procedures: {}", thrown.what()));
@@ -87,36 +116,57 @@ base::Result<void> ProcedureModules::check(
                                  directory.count() + added, ProcedureDirectory::kProceduresMax));
 }
 
+ProcedureModules::Prepared ProcedureModules::prepare(
+    std::string module, std::vector<oltp::ProcedureDefinition> definitions,
+    const ProcedureDirectory& directory) const {
+  Prepared prepared;
+  LoadedProcedures& report = prepared.report;
+  report.module = std::move(module);
+  for (oltp::ProcedureDefinition& definition : definitions) {
+    report.defined.push_back(definition.name);
+    const auto added = static_cast<uint32_t>(prepared.added.size());
+    base::ProcedureId id(directory.count() + added);
+    if (const ProcedureSignature* const present = directory.find(definition.name)) {
+      id = present->id;
+      report.replaced.push_back(definition.name);
+      prepared.replaced.push_back({id, definition.version, std::move(definition)});
+    } else {
+      prepared.added.emplace_back(std::move(definition));
+    }
+    prepared.owned[id] = {.module = report.module};
+  }
+  for (const auto& [id, owned] : procedures_) {
+    if (owned.module != report.module || owned.removed || prepared.owned.contains(id)) continue;
+    const ProcedureSignature& signature = *directory.find(id);
+    report.removed.push_back(signature.name);
+    prepared.replaced.push_back(
+        {id, directory.version(id), removed_definition(signature, owned.module)});
+    prepared.owned[id] = {.module = report.module, .removed = true};
+  }
+  return prepared;
+}
+
+void ProcedureModules::take_over(Prepared* prepared, oltp::Engine* engine,
+                                 ProcedureDirectory* directory) noexcept {
+  for (Prepared::Replaced& replaced : prepared->replaced) {
+    directory->set_version(replaced.id, replaced.version);
+    engine->replace_procedure(replaced.id, std::move(replaced.definition));
+  }
+  for (NewProcedure& added : prepared->added) add_procedure(std::move(added), engine, directory);
+  prepared->owned.merge(procedures_);  // those that are not in it
+  procedures_.swap(prepared->owned);
+}
+
 LoadedProcedures ProcedureModules::install(std::unique_ptr<ModuleLibrary>* library,
                                            std::vector<oltp::ProcedureDefinition> definitions,
                                            oltp::Engine* engine, ProcedureDirectory* directory) {
-  LoadedProcedures report{.module = std::string((*library)->name())};
-  for (oltp::ProcedureDefinition& definition : definitions) {
-    report.defined.push_back(definition.name);
-    if (const ProcedureSignature* const present = directory->find(definition.name)) {
-      report.replaced.push_back(definition.name);
-      procedures_.at(present->id) = {.module = report.module};
-      directory->set_version(present->id, definition.version);
-      engine->replace_procedure(present->id, std::move(definition));
-      continue;
-    }
-    ProcedureSignature signature = signature_of(definition);
-    const uint64_t version = definition.version;
-    signature.id = engine->register_procedure(std::move(definition));
-    directory->set_version(signature.id, version);
-    procedures_[signature.id] = {.module = report.module};
-    directory->add(std::move(signature));
-  }
-  for (auto& [id, owned] : procedures_) {
-    const ProcedureSignature& signature = *directory->find(id);
-    if (owned.module != report.module || owned.removed) continue;
-    if (std::count(report.defined.begin(), report.defined.end(), signature.name) != 0) continue;
-    report.removed.push_back(signature.name);
-    owned.removed = true;
-    engine->replace_procedure(id, removed_definition(signature, owned.module));
-  }
-  libraries_[report.module].swap(*library);
-  return report;
+  Prepared prepared = prepare(std::string((*library)->name()), std::move(definitions), *directory);
+  engine->make_room_for_procedures(prepared.added.size());
+  // The last that may throw: a module without a library would count as loaded.
+  std::unique_ptr<ModuleLibrary>& loaded = libraries_[prepared.report.module];
+  take_over(&prepared, engine, directory);
+  loaded.swap(*library);
+  return std::move(prepared.report);
 }
 
 std::string_view ProcedureModules::module_of(base::ProcedureId procedure) const {

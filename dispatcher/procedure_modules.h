@@ -1,8 +1,8 @@
 // ProcedureModules: which loaded library defines which procedures, and how one takes another's
 // place.
 //
-//   library open -> define -> plan (checks all names) -> install -> the old library may go
-//                      └────────── an error: nothing has changed ──┘
+//   library open -> define -> check (all names) -> install -> the old library may go
+//                      └───── an error: nothing has changed ─┘
 //
 // Threads    under the gate (dispatcher/batch_gate.h), but for the destruction of the libraries
 //            that install gives back.
@@ -10,7 +10,8 @@
 // Invariants
 //   L1  A library lives longer than everything that its definitions hold: their destructors are its
 //       code. The engine is destroyed before this is.
-//   L2  A procedure belongs to one module, or to the program, for ever.
+//   L2  A procedure belongs to one module, or to the program. The program's stay its own; one that
+//       was removed becomes its whose module defines it next.
 
 #pragma once
 
@@ -29,10 +30,21 @@
 
 namespace diptych::dispatcher {
 
+// One that is about to be registered: what engine and directory take of it.
+struct NewProcedure {
+  explicit NewProcedure(oltp::ProcedureDefinition procedure);
+
+  std::unique_ptr<ProcedureSignature> signature;
+  std::unique_ptr<oltp::ProcedureDefinition> definition;
+};
+// To both of them, with one id. The engine has made room for it: so nothing throws.
+base::ProcedureId add_procedure(NewProcedure procedure, oltp::Engine* engine,
+                                ProcedureDirectory* directory) noexcept;
+
 class ProcedureModules {
  public:
   // What the module defines, bound against the catalog. An error is the module's own, or kAborted:
-  // it threw.
+  // it threw; kOutOfMemory: std::bad_alloc.
   static base::Result<void> define(const ModuleLibrary& library, const base::Catalog& catalog,
                                    std::vector<oltp::ProcedureDefinition>* definitions);
 
@@ -42,7 +54,8 @@ class ProcedureModules {
                            const std::vector<oltp::ProcedureDefinition>& definitions,
                            const ProcedureDirectory& directory) const;
 
-  // After check. `*library` becomes the one that was replaced, of which nothing is in use.
+  // After check. `*library` becomes the one that was replaced, of which nothing is in use. Throws
+  // std::bad_alloc, if at all, before anything has changed.
   LoadedProcedures install(std::unique_ptr<ModuleLibrary>* library,
                            std::vector<oltp::ProcedureDefinition> definitions, oltp::Engine* engine,
                            ProcedureDirectory* directory);
@@ -57,6 +70,12 @@ class ProcedureModules {
     std::string module;
     bool removed = false;
   };
+
+  // What install changes, made before it changes anything.
+  struct Prepared;
+  Prepared prepare(std::string module, std::vector<oltp::ProcedureDefinition> definitions,
+                   const ProcedureDirectory& directory) const;
+  void take_over(Prepared* prepared, oltp::Engine* engine, ProcedureDirectory* directory) noexcept;
 
   std::map<std::string, std::unique_ptr<ModuleLibrary>, std::less<>> libraries_;  // by module
   std::map<base::ProcedureId, Owned> procedures_;

@@ -215,10 +215,20 @@ Engine::Engine(const base::Catalog* catalog, const EngineOptions& options,
 
 Engine::~Engine() = default;
 
+void Engine::make_room_for_procedures(size_t more) {
+  auto& procedures = state_->core.procedures;
+  const size_t wanted = procedures.size() + more;
+  if (wanted > procedures.capacity()) procedures.reserve(std::max(wanted, 2 * procedures.size()));
+}
+
 base::ProcedureId Engine::register_procedure(ProcedureDefinition definition) {
+  return register_procedure(std::make_unique<ProcedureDefinition>(std::move(definition)));
+}
+
+base::ProcedureId Engine::register_procedure(std::unique_ptr<ProcedureDefinition> definition) {
   auto& procedures = state_->core.procedures;
   DIPTYCH_CHECK(procedures.size() < RunMark::kProceduresMax, "a mark has room for the id");
-  procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
+  procedures.push_back(std::move(definition));
   return base::ProcedureId(static_cast<uint32_t>(procedures.size() - 1));
 }
 

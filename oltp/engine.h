@@ -108,7 +108,10 @@ class Engine {
   // Ids are dense, in the order of registration. Names are the caller's to keep apart.
   base::ProcedureId register_procedure(ProcedureDefinition definition);
   // Between batches: from the next one on, the id means this one, with buffers of the same sizes.
-  // The old one is destroyed here.
+  // The same for who does more with it, all or nothing: with room made, it does not throw.
+  void make_room_for_procedures(size_t more);
+  base::ProcedureId register_procedure(std::unique_ptr<ProcedureDefinition> definition);
+  // The old one is destroyed here. Does not throw.
   void replace_procedure(base::ProcedureId id, ProcedureDefinition definition);
 
   // Runs the requests, whose buffers fit their procedures; sets outcome, read_vid and commit_vid of

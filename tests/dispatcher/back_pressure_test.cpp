@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "dispatcher/oltp_dispatcher.h"
+#include "dispatcher/procedure_modules.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -65,14 +66,13 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
   propagation::UpdateQueue updates;
   oltp::Engine engine(&catalog, {}, &updates);
   ProcedureDirectory procedures;
-  procedures.add({.name = "nothing",
-                  .id = engine.register_procedure(
-                      {.name = "nothing",
-                       .argument_columns = {},
-                       .reply_columns = {},
-                       .body = [](auto&, auto, auto) { return base::Result<void>(); }}),
-                  .argument_columns = {},
-                  .reply_columns = {}});
+  ASSERT_EQ(
+      add_procedure(NewProcedure({.name = "nothing",
+                                  .argument_columns = {},
+                                  .reply_columns = {},
+                                  .body = [](auto&, auto, auto) { return base::Result<void>(); }}),
+                    &engine, &procedures),
+      base::ProcedureId(0));
   push_one(&updates);
 
   BatchGate gate;

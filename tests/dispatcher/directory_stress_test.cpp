@@ -2,6 +2,7 @@
 // ProcedureDirectory, under readers. And with their orders dropped: ThreadSanitizer must find that.
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,10 +82,11 @@ void look_up_while_procedures_are_added() {
   }
   for (uint32_t id = 0; id < kProcedures; ++id) {
     ASSERT_FALSE(directory.full());
-    directory.add({.name = name_of(id),
-                   .id = base::ProcedureId(id),
-                   .argument_columns = {},
-                   .reply_columns = {}});
+    directory.add(
+        std::make_unique<ProcedureSignature>(ProcedureSignature{.name = name_of(id),
+                                                                .id = base::ProcedureId(id),
+                                                                .argument_columns = {},
+                                                                .reply_columns = {}}));
     std::this_thread::yield();
   }
 }

@@ -63,7 +63,7 @@ ExitCode InitCommand::run() {
   size_t tables = 0;
   const ExitCode code = create_tables(database->get(), *script, &tables);
   if (code != ExitCode::kFine) {
-    (*database)->discard();
+    static_cast<void>((*database)->discard());
     return code;
   }
   return print_result(fmt::format("created {} with {}\n", path_, base::counted(tables, "table")));

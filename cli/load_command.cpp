@@ -112,7 +112,8 @@ ExitCode LoadCommand::load(dispatcher::Database* database, const base::TableSche
   }
   progress->update("saving " + path_, -1);
   if (const auto closed = database->close(); !closed) {
-    database->discard();  // whose end would try once more, and have rows that were told lost
+    // Else its end would try once more, and have rows that were told lost.
+    static_cast<void>(database->discard());
     return fail(closed.error().within(fmt::format(
         "{}: nothing was loaded: the rows were read, but the database could not be saved",
         input_name(csv_path_))));

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "dispatcher/backup.h"
 #include "dispatcher/database_files.h"
@@ -525,18 +524,19 @@ base::Result<void> Database::close() {
   return {};
 }
 
-void Database::discard() {
-  DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
+base::Result<void> Database::discard() {
+  if (auto allowed = state_->check_may_wait("discard"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
   state_->stop_backup();
   state_->end_replay();
   state_->stop_dispatchers();
   state_->await_backup();
   const BatchGate::Exclusive held = state_->gate.exclude();
-  if (state_->phase == State::Phase::kClosed) return;
+  if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kClosed;
   remove_made(state_->options.path, state_->made);
   state_->lock.reset();
+  return {};
 }
 
 }  // namespace diptych::dispatcher

@@ -20,7 +20,7 @@
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would
-//            wait for the dispatcher itself (query, execute_ddl, load, save, close, ...) is
+//            wait for the dispatcher itself (query, execute_ddl, load, close, discard, ...) is
 //            kInvalidArgument. So is all of these, and submit, in a procedure: where it runs and
 //            where recover() runs it again.
 // Errors     values (base/result.h), with text for a person; nothing throws.
@@ -219,7 +219,8 @@ class Database {
   base::Result<void> close();
   // Closes without saving, as a crash would: what was saved last stays, and the log. But a database
   // which open() made is gone from its path, and the directory with it if open() made that too.
-  void discard();
+  // kInvalidArgument, and nothing is done: as for close(), in a procedure or a completion. kClosed.
+  base::Result<void> discard();
 
  private:
   friend class Client;           // dispatcher/client.h

@@ -234,7 +234,7 @@ Result<QueryBenchmarkReport> run_queries(const QueryBenchmarkOptions& options, c
   report.unsupported_queries = (*session)->unsupported();
   auto measured = age_and_measure(session->get(), stop, progress, &report);
   if (!measured) {
-    (*session)->database()->discard();
+    static_cast<void>((*session)->database()->discard());
     return measured.error();
   }
   if (report.aging) {

@@ -174,8 +174,7 @@ class RecoveryRun {
     if (report->calls_failed != 0) {
       return base::Error(ErrorCode::kIo, "calls failed while the log was made");
     }
-    database.discard();
-    return {};
+    return database.discard();
   }
 
   Result<void> measure_replay() {

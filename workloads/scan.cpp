@@ -290,7 +290,7 @@ Result<ScanReport> run_scan(const ScanOptions& options, const StopFlag& stop,
   report.options = options;
   const auto measured = load_and_measure(database->get(), options, stop, progress, &report);
   if (!measured || options.path.empty()) {
-    (*database)->discard();
+    static_cast<void>((*database)->discard());
   } else if (auto closed = (*database)->close(); !closed) {
     return closed.error();
   }

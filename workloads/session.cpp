@@ -100,7 +100,7 @@ Result<std::unique_ptr<Session>> Session::open(const BenchmarkOptions& options,
   session->options_ = options;
   session->database_ = std::move(*database);
   if (auto prepared = session->prepare(stop, progress); !prepared) {
-    session->database_->discard();
+    static_cast<void>(session->database_->discard());
     return prepared.error();
   }
   return session;

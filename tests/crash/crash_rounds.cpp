@@ -319,7 +319,7 @@ class Rounds {
       static_cast<void>(fail(round, fmt::format("{}: {}", name, findings.words[i])));
     }
     if (then == AfterCheck::kClose) return (*database)->close();
-    (*database)->discard();
+    static_cast<void>((*database)->discard());
     return {};
   }
 

@@ -149,7 +149,7 @@ class Life {
 
   void run() {
     if (auto done = live(); !done) note(done.error());
-    if (database_ != nullptr) database_->discard();
+    if (database_ != nullptr) static_cast<void>(database_->discard());
   }
 
  private:

@@ -149,7 +149,7 @@ History::History(uint64_t seed, const Traits& traits, std::string path)
 }
 
 History::~History() {
-  database_->discard();
+  static_cast<void>(database_->discard());
   database_.reset();  // its workers run what the members after it are for
 }
 
@@ -404,7 +404,7 @@ void History::crash() {
   note("crash");
   ++counts_.crashes;
   met_before_ = met();
-  database_->discard();
+  static_cast<void>(database_->discard());
   lose_unsaved();
   reopen();
 }

@@ -48,7 +48,7 @@ class Backup : public DirectoryFixture {
     Bank::open({.path = path(), .log = mode})->fill(10);
     auto bank = Bank::open({.path = path(), .log = mode, .log_file_bytes = 8 << 10});
     for (int i = 0; i < bumps; ++i) bump(bank.get());
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
 
   int64_t version_in(const std::string& database, const std::string& account = "3") {
@@ -57,7 +57,7 @@ class Backup : public DirectoryFixture {
     expect_equal_replicas(bank->database.get());
     const auto found = bank->number("SELECT version FROM account WHERE id = " + account);
     EXPECT_TRUE(found.ok()) << found.error().to_string();
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
     return found ? *found : -1;
   }
 
@@ -90,7 +90,7 @@ TEST_F(Backup, IsRestoredAsOfAnyVersionThatItHas) {
         auto bank = Bank::open({.path = path("restored"), .log = mode});
         bump(bank.get());
         EXPECT_EQ(bank->database->metrics().last_vid, Vid(vid + 1));
-        bank->database->discard();
+        static_cast<void>(bank->database->discard());
       }
       EXPECT_EQ(version_in(path("restored")), static_cast<int64_t>(vid));
     }
@@ -352,7 +352,7 @@ TEST_F(Backup, WithoutALogOneThatWaitsForAReplayHasWhatWasReplayed) {
     first.join();
     ASSERT_TRUE(backup.ok()) << backup.error().to_string();
     EXPECT_GE(backup->last, Vid(6));
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   ASSERT_TRUE(restore_database(path("backup"), path("restored"), {}, go_on));
   EXPECT_GE(version_in(path("restored")), 5);

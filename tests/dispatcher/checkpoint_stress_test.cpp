@@ -64,7 +64,7 @@ TEST_F(CheckpointStress, OneAfterTheOtherLosesNothing) {
     stop.store(true, std::memory_order_relaxed);  // relaxed: it only ends the loops
     for (std::thread& thread : threads) thread.join();
     EXPECT_GE(bank->database->metrics().checkpoint_ns.count(), 4U);
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
   expect_equal_replicas(bank->database.get());

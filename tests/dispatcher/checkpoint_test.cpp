@@ -86,7 +86,7 @@ class Checkpoint : public DirectoryFixture {
     return std::async(std::launch::async, [bank] { return bank->database->checkpoint(); });
   }
   int64_t bumps_after_a_crash(std::unique_ptr<Bank> bank) {
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
     bank.reset();
     bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
     expect_equal_replicas(bank->database.get());
@@ -140,7 +140,7 @@ TEST_F(Checkpoint, ACrashInTheMiddleOfOneFindsTheOneBefore) {
   std::filesystem::copy(path(), path("crashed"));
   stop_.go_on();
   ASSERT_TRUE(done.get().ok());
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   bank = Bank::open({.path = path("crashed"), .mode = OpenMode::kOpen});
   expect_equal_replicas(bank->database.get());
   EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 210);
@@ -278,7 +278,7 @@ TEST_F(Checkpoint, IsEndedByCloseAndDiscard) {
     if (closes) {
       ASSERT_TRUE(bank->database->close().ok());
     } else {
-      bank->database->discard();
+      static_cast<void>(bank->database->discard());
     }
     EXPECT_EQ(done.get().code(), ErrorCode::kClosed);
     bank.reset();

@@ -48,6 +48,21 @@ TEST_F(Calls, ACallGivesTheReplyOrTheReason) {
   EXPECT_EQ(*bank_->number("SELECT sum(balance) FROM account"), 100'000);
 }
 
+TEST_F(Calls, WhatEndsTheDatabaseIsRefusedInACompletion) {
+  std::promise<std::string> said;
+  const auto submitted = database().submit_query("SELECT 1", [&](const auto&) {
+    const auto closed = database().close();
+    const auto discarded = database().discard();
+    const auto words = [](const auto& ended) { return ended ? "done" : ended.error().to_string(); };
+    said.set_value(words(closed) + "\n" + words(discarded));
+  });
+  ASSERT_TRUE(submitted.ok()) << submitted.error().to_string();
+  const std::string words = said.get_future().get();
+  EXPECT_THAT(words, HasSubstr("close was called in a completion"));
+  EXPECT_THAT(words, HasSubstr("discard was called in a completion"));
+  EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), 10);
+}
+
 TEST_F(Calls, ByNameTakesValuesAndConvertsThem) {
   const Value arguments[] = {int64_t{1}, int64_t{2}, int64_t{2'500}};
   auto reply = database().call_by_name("transfer", arguments);

@@ -150,7 +150,7 @@ TEST_F(DatabaseOpen, ARelativePathIsWhatItWasWhenItWasOpened) {
   const auto saved = bank->database->checkpoint();
   EXPECT_TRUE(saved.ok()) << saved.error().to_string();
   EXPECT_TRUE(bank->database->call(bank->bump, {.id = 1, .balance = {}}).get().ok());
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
   EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 1"), 2);
 }
@@ -162,7 +162,7 @@ TEST_F(DatabaseOpen, DiscardLeavesFilesThatAreNotTheDatabases) {
   bank->fill(3);
   ASSERT_TRUE(bank->database->backup(path() + "/backup"));
   std::ofstream(path() + "/notes") << "mine";
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator(path())) left.insert(entry.path().filename());
   EXPECT_EQ(left, (std::set<std::string>{"backup", "notes"}));

@@ -244,7 +244,7 @@ TEST_F(Saved, WithoutALogDiscardingKeepsWhatWasSavedLast) {
   {
     auto bank = Bank::open({.path = path(), .log = LogMode::kNone});
     ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
     EXPECT_EQ(bank->database->query("SELECT 1").code(), ErrorCode::kClosed);
     EXPECT_EQ(bank->database->close().code(), ErrorCode::kClosed);
   }
@@ -253,14 +253,14 @@ TEST_F(Saved, WithoutALogDiscardingKeepsWhatWasSavedLast) {
 }
 
 TEST_F(Saved, DiscardingADatabaseThatOpenMadeLeavesWhatWasThere) {
-  Bank::open({.path = path()})->database->discard();
+  ASSERT_TRUE(Bank::open({.path = path()})->database->discard().ok());
   EXPECT_FALSE(std::filesystem::exists(path()));
 
   std::filesystem::create_directory(path());
   auto bank = Bank::open({.path = path()});
   bank->fill(10);
   ASSERT_TRUE(bank->database->save().ok());
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_TRUE(std::filesystem::is_empty(path()));
 }
 

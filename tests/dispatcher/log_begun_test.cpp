@@ -30,7 +30,7 @@ class LogBegun : public DirectoryFixture {
     for (int i = 0; i < bumps; ++i) {
       ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
     }
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   std::vector<std::string> log_files() const {
     std::vector<std::string> files;
@@ -88,7 +88,7 @@ TEST_F(LogBegun, LivesThatCrashAndCheckpointsAreNotMistakenForLosses) {
     auto bank = Bank::open({.path = path(), .log_file_bytes = 8 << 10});
     EXPECT_EQ(*bank->number(kVersion), (life + 1) * 25);
     ASSERT_TRUE(bank->database->checkpoint().ok());
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   EXPECT_EQ(version(), 75);
 }

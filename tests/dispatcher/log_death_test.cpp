@@ -65,7 +65,7 @@ class LogDeath : public DirectoryFixture, public ::testing::WithParamInterface<L
     {
       auto bank = Bank::open(options("base"));
       for (int64_t i = 0; i < kFoundBumps; ++i) bump(bank.get(), nullptr);
-      bank->database->discard();
+      static_cast<void>(bank->database->discard());
     }
     const auto found = scan_log(path("base"), storage::read_manifest(path("base"))->vid);
     ASSERT_TRUE(found.ok()) << found.error().to_string();
@@ -141,7 +141,7 @@ class LogDeath : public DirectoryFixture, public ::testing::WithParamInterface<L
     if (done.close) {
       EXPECT_EQ(bank->database->recover()->transactions, 0u);
     }
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
 
   // False: the process lived to its end.

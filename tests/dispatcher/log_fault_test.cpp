@@ -44,7 +44,7 @@ class LogFault : public DirectoryFixture {
     expect_equal_replicas(bank->database.get());
     const auto number = bank->number("SELECT version FROM account WHERE id = 3");
     EXPECT_TRUE(number.ok()) << number.error().to_string();
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
     return number ? *number : -1;
   }
 
@@ -104,7 +104,7 @@ TEST_F(LogFault, AFailedWriteOrSyncEndsTransactionsAndQueriesGoOn) {
       EXPECT_TRUE(bank->number("SELECT sum(version) FROM account").ok());
       EXPECT_EQ(bank->database->metrics().log_refuses,
                 (std::array<bool, kLogRefusals>{true, false, false}));
-      bank->database->discard();
+      static_cast<void>(bank->database->discard());
     }
   }
 }
@@ -141,7 +141,7 @@ TEST_F(LogFault, ACallThatOnlyReadWhatWasNotWrittenFailsToo) {
   EXPECT_EQ(written.get().code(), ErrorCode::kIo);
   stage = 3;
   EXPECT_EQ(seen.get().code(), ErrorCode::kIo);
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
 }
 
 TEST_F(LogFault, WhatWasAcknowledgedBeforeAFailedSyncIsThere) {
@@ -151,7 +151,7 @@ TEST_F(LogFault, WhatWasAcknowledgedBeforeAFailedSyncIsThere) {
     for (int i = 0; i < 4; ++i) ASSERT_TRUE(bump(bank.get()));
     steps_.refuse(FileStep::kSync, ErrorCode::kIo);
     EXPECT_EQ(bump(bank.get()).code(), ErrorCode::kIo);
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   const int64_t there = bumps();
   EXPECT_GE(there, 4);
@@ -202,7 +202,7 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   EXPECT_EQ(after.log_waiting_bytes, 0u);
   EXPECT_EQ(after.durable_vid, after.last_vid);
   EXPECT_TRUE(bump(bank.get()));
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), done + 2);
 }
 
@@ -248,7 +248,7 @@ TEST_F(LogFault, DescriptorsThatAreUsedUpAreWaitedFor) {
   no_more_files.reset();
   EXPECT_TRUE(waits.get().ok());
   EXPECT_TRUE(bump(bank.get()));
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), done + 2);
 }
 
@@ -304,7 +304,7 @@ TEST_F(LogFault, AFullDiskIsNotWaitedForBeyondACallsDeadline) {
   has_space = true;
   // What had run is kept, here.
   while (!bump(bank.get())) std::this_thread::yield();
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), 2);
 }
 
@@ -335,7 +335,7 @@ TEST_F(LogFault, AFullDiskHasACheckpointTakenThatFreesLogFiles) {
     ASSERT_TRUE(outcome.ok() || outcome.code() == ErrorCode::kNoSpace);
   }
   EXPECT_GE(bank->database->metrics().checkpoints, 2u);
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), done);
 }
 
@@ -373,7 +373,7 @@ TEST_F(LogFault, ASlowDiskRefusesWhatIsTooMuch) {
   EXPECT_EQ(bank->database->metrics().calls_refused[static_cast<size_t>(ErrorCode::kOverloaded)],
             static_cast<uint64_t>(overloaded));
   EXPECT_GE(bank->database->metrics().log_write_ns.quantile(0.5), 5'000'000u);
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), done);
 }
 
@@ -390,7 +390,7 @@ TEST_F(LogFault, ADatabaseOnAReadOnlyDeviceIsNotOpenedAndStaysWhole) {
   {
     auto bank = Bank::open({.path = device + "/bank"});
     ASSERT_TRUE(bump(bank.get()));
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   ASSERT_EQ(::mount("none", device.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
   const auto refused = Database::open({.path = device + "/bank"});
@@ -478,7 +478,7 @@ TEST_F(LogFault, ALoadOrDdlThatCouldNotBeSavedIsOnceThereIsSpaceThoughNobodyAsks
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), 2);
 }
 
@@ -492,7 +492,7 @@ TEST_F(LogFault, ACheckpointThatFailsKeepsTheLog) {
     steps_.refuse(step, ErrorCode::kNoSpace);
     EXPECT_FALSE(bank->database->save().ok());
     steps_.refuse({}, ErrorCode::kIo);
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
     bank.reset();
     EXPECT_EQ(bumps(), before + 2);
   }

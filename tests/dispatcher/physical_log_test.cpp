@@ -55,7 +55,7 @@ TEST_F(PhysicalLog, IsReplayedWithoutProcedures) {
   {
     auto bank = Bank::open(options());
     bump(bank.get(), 7);
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   auto database = *Database::open(options());
   EXPECT_EQ(rows(database.get(), "SELECT version FROM account WHERE id = 3"), "7|");
@@ -73,7 +73,7 @@ TEST_F(PhysicalLog, ModesMayChangeFromOneOpeningToTheNext) {
     bumps += 5;
     EXPECT_EQ(rows(bank->database.get(), "SELECT version FROM account WHERE id = 3"),
               fmt::format("{}|", bumps));
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   auto database = *Database::open(options());
   const auto refused = database->query("SELECT 1");
@@ -117,7 +117,7 @@ TEST_F(PhysicalLog, TextsNullsKeysAndDeletesAreAsTheyWere) {
     }
     before = rows(database.get(), all);
     std::filesystem::copy(path(), path("crashed"));
-    database->discard();
+    static_cast<void>(database->discard());
   }
   auto database = *Database::open({.path = path("crashed"), .log = LogMode::kPhysical});
   EXPECT_EQ(rows(database.get(), all), before);
@@ -161,7 +161,7 @@ TEST_F(PhysicalLog, ALargeBatchIsWrittenAndItsMemoryGoes) {
       ASSERT_LT(std::chrono::steady_clock::now(), give_up_at);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    database->discard();
+    static_cast<void>(database->discard());
   }
   auto database = *Database::open(options());
   EXPECT_EQ(rows(database.get(), "SELECT count(*), sum(length(text)) FROM letter"),
@@ -192,7 +192,7 @@ TEST_F(PhysicalLog, SeveralWorkersBothIsolationLevels) {
         }
         for (std::thread& caller : callers) caller.join();
         before = rows(bank->database.get(), "SELECT * FROM account ORDER BY id");
-        bank->database->discard();
+        static_cast<void>(bank->database->discard());
       }
       auto database = *Database::open(options());
       EXPECT_EQ(rows(database.get(), "SELECT * FROM account ORDER BY id"), before);
@@ -223,7 +223,7 @@ TEST_F(PhysicalLog, RowsThatWereUpdatedAlikeTogether) {
     const uint64_t before = bank->database->metrics().log_bytes;
     ASSERT_TRUE(bank->database->call(stamp, {.id = 5, .balance = {}}).get().ok());
     bytes = bank->database->metrics().log_bytes - before;
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   EXPECT_LT(bytes, uint64_t{kAccounts} * 8) << "a record has 40 bytes";
   auto database = *Database::open(options());
@@ -241,7 +241,7 @@ TEST_F(PhysicalLog, WholeRowsOfARowStoreAreReplayedToo) {
   {
     auto bank = Bank::open(with);
     bump(bank.get(), 7);
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   auto database = *Database::open(options());
   EXPECT_EQ(rows(database.get(), "SELECT sum(version), sum(balance) FROM account"), "7|1000.00|");
@@ -270,7 +270,7 @@ TEST_F(PhysicalLog, CheckpointsLoadsAndDdlAmongCalls) {
                     .ok());
     bump(bank.get(), 3);
     ASSERT_TRUE(bank->database->call(bank->bump, {.id = 120, .balance = {}}).get().ok());
-    bank->database->discard();
+    static_cast<void>(bank->database->discard());
   }
   auto database = *Database::open(with);
   EXPECT_EQ(rows(database.get(), "SELECT version FROM account WHERE id IN (3, 120) ORDER BY id"),

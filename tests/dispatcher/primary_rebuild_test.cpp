@@ -321,7 +321,7 @@ TEST_P(PrimaryLossConcurrent, NothingAcknowledgedIsLostOrDoneTwice) {
   for (std::thread& client : clients) client.join();
   ASSERT_NO_FATAL_FAILURE(expect_all(bank.get()));
   if (!GetParam().at_a_path) return;
-  bank->database->discard();
+  static_cast<void>(bank->database->discard());
   bank = Bank::open(options);
   expect_all(bank.get());
 }

@@ -344,7 +344,7 @@ TEST_F(ModulesAndLog, CallsOfAReplacedLibraryAreLoggedWithItsVersion) {
   ASSERT_TRUE(load("step 10").ok());
   EXPECT_EQ(database().metrics().log_files, 1u);
   ASSERT_EQ(*call("step", 0), 11);
-  database().discard();
+  static_cast<void>(database().discard());
   open("step 10", {.path = path()});
   const auto found = account_version();
   ASSERT_TRUE(found.ok()) << found.error().to_string();
@@ -357,7 +357,7 @@ TEST_F(ModulesAndLog, ALibraryThatIsReplacedDuringAReplayWaitsForItsEnd) {
   const auto pause = define_pause(std::chrono::milliseconds(0));
   ASSERT_TRUE(database().call(pause, {}).get().ok());
   for (int64_t i = 1; i <= 3; ++i) ASSERT_EQ(*call("step", 0), i);
-  database().discard();
+  static_cast<void>(database().discard());
   std::promise<void> replays;
   std::promise<void> may_go_on;
   DatabaseOptions with{.path = path()};
@@ -386,7 +386,7 @@ TEST_F(ModulesAndLog, ALibraryThatIsReplacedDuringAReplayWaitsForItsEnd) {
 TEST_F(ModulesAndLog, AProcedureThatIsNoMoreBeforeAReplayIsMissing) {
   open("step 1", {.path = path()});
   ASSERT_EQ(*call("step", 0), 1);
-  database().discard();
+  static_cast<void>(database().discard());
   open("step 1", {.path = path()});
   EXPECT_THAT(*database().procedures_to_recover(), IsEmpty());
   ASSERT_TRUE(load("minus alone").ok());

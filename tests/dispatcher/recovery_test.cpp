@@ -65,7 +65,7 @@ base::Result<ProcedureRef<NoteArguments, oltp::Nothing>> register_note(Database*
 class Recovered : public DirectoryFixture {
  protected:
   // As a crash would: the log is what is left.
-  static void crash(std::unique_ptr<Bank> bank) { bank->database->discard(); }
+  static void crash(std::unique_ptr<Bank> bank) { static_cast<void>(bank->database->discard()); }
 
   std::unique_ptr<Bank> reopen() { return Bank::open({.path = path(), .mode = OpenMode::kOpen}); }
 
@@ -214,7 +214,7 @@ TEST_F(Recovered, NowRandomAndLongTextsAreAsTheyWere) {
       ASSERT_TRUE(database->call(note, arguments).get().ok());
     }
     before = all_rows(database.get());
-    database->discard();
+    static_cast<void>(database->discard());
   }
   auto database = *Database::open({.path = path()});
   ASSERT_TRUE(register_note(database.get()).ok());
@@ -273,7 +273,7 @@ TEST_F(Recovered, AProcedureOfAnotherVersionIsNamed) {
   {
     const auto [database, open_account] = open_with_version(4);
     ASSERT_TRUE(database->call(open_account, {.id = 1, .balance = {5}}).get().ok());
-    database->discard();
+    static_cast<void>(database->discard());
   }
   {
     const auto [database, open_account] = open_with_version(5);
@@ -324,7 +324,7 @@ TEST_F(Recovered, AReplayThatFailsIsNotSavedByTheCheckpointInterval) {
     EXPECT_EQ(database->query("SELECT 1").code(), ErrorCode::kCorrupt);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // many intervals
     EXPECT_EQ(database->metrics().checkpoints, 0u);
-    database->discard();
+    static_cast<void>(database->discard());
   }
   auto bank = reopen();
   const auto found = bank->number("SELECT version FROM account WHERE id = 3");

@@ -353,7 +353,7 @@ TEST_P(LogReplayModel, RowsRowIdsOrderAndVidsAreAsTheyWere) {
       }
       database.run(150, &random);
       before = database.all();
-      database->discard();
+      static_cast<void>(database->discard());
     }
     DatabaseOptions others = options();
     others.placement.oltp_workers = 1 + static_cast<uint32_t>(random() % 4);

@@ -40,7 +40,7 @@ TEST_F(BankRecovery, CallsOfALibraryThatWasReplacedAreNotReplayedWithTheNewOne) 
     ASSERT_TRUE(database->load_procedures(DIPTYCH_BANK_WITH_LIMIT));
     EXPECT_FALSE(database->call(transfer, {9, 1, {2'000'00}}).get());
     ASSERT_TRUE(database->call(transfer, {9, 2, {1'00}}).get());
-    database->discard();
+    static_cast<void>(database->discard());
   }
   auto database = *dispatcher::Database::open(options());
   ASSERT_TRUE(database->load_procedures(DIPTYCH_BANK_WITH_LIMIT));

@@ -270,14 +270,15 @@ void check_close(std::unique_ptr<Database> database, const std::string& director
   DIPTYCH_CHECK(before.ok(), "what was read is read again");
   if (const auto closed = database->close(); !closed) {
     check_words(closed.error());
-    return database->discard();
+    static_cast<void>(database->discard());
+    return;
   }
   const auto again = opened(directory, image);
   if (!again) fmt::print(stderr, "{}\n", again.error().to_string());
   DIPTYCH_CHECK(again.ok(), "what was saved opens");
   const auto after = digest_of(again->get());
   DIPTYCH_CHECK(after.ok() && *after == *before, "what was saved is as it was");
-  (*again)->discard();
+  static_cast<void>((*again)->discard());
 }
 
 void check_directory(const std::string& directory, const DirectoryImage& image,
@@ -291,17 +292,17 @@ void check_directory(const std::string& directory, const DirectoryImage& image,
   const auto write = register_write(database->get());
   if (const auto recovered = (*database)->recover(); !recovered) {
     check_refusal(recovered.error(), directory);
-    (*database)->discard();
+    static_cast<void>((*database)->discard());
     return check_left_alone(damage.files(), directory);
   }
-  if (!read_and_compare(database->get(), image, is_signed)) return (*database)->discard();
-  if (write) {
+  const bool is_whole = read_and_compare(database->get(), image, is_signed);
+  if (write && is_whole) {
     const std::string text = "text behind the damage";
     const auto done = (*database)->call(*write, {.id = 10'000, .text = base::Text(text)}).get();
     if (!done) check_words(done.error());
   }
-  if (end == End::kClose) return check_close(std::move(*database), directory, image);
-  (*database)->discard();
+  if (is_whole && end == End::kClose) return check_close(std::move(*database), directory, image);
+  static_cast<void>((*database)->discard());
 }
 
 }  // namespace

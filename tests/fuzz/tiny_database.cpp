@@ -168,7 +168,7 @@ std::array<DirectoryImage, 3> make_images(const std::string& scratch) {
     }
     image = image_of(crashed, database->catalog(), log);
     image.states = std::move(states);
-    database->discard();
+    static_cast<void>(database->discard());
   }
   return images;
 }

@@ -115,7 +115,7 @@ class LoggedTpcc {
     DIPTYCH_CHECK(session.ok(), "an empty directory takes the database");
     session_ = std::move(*session);
   }
-  ~LoggedTpcc() { session_->database()->discard(); }
+  ~LoggedTpcc() { static_cast<void>(session_->database()->discard()); }
   LoggedTpcc(const LoggedTpcc&) = delete;
   LoggedTpcc& operator=(const LoggedTpcc&) = delete;
 

@@ -1,12 +1,8 @@
 #include "dispatcher/olap_dispatcher.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <new>
-#include <string>
 #include <utility>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -14,11 +10,6 @@
 #include "storage/buffer_manager.h"
 
 namespace diptych::dispatcher {
-namespace {
-
-constexpr uint64_t kCompactLimitNs = 20'000'000;  // the block or column begun then is finished
-
-}  // namespace
 
 OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
                                propagation::UpdateQueue* updates, BatchGate* gate,
@@ -201,20 +192,6 @@ void OlapDispatcher::run() {
   }
 }
 
-void OlapDispatcher::get_ready() {
-  const BatchGate::Passage passage = gate_->pass(Side::kOlap);
-  try {
-    index_rows();
-  } catch (const storage::ChunkFailure& failure) {
-    lose_replica(failure.error());
-  } catch (const std::bad_alloc&) {
-    lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to index rows with"});
-  }
-  refresh_statistics();
-  const std::lock_guard lock(figures_mutex_);
-  publish_sizes();
-}
-
 void OlapDispatcher::take_jobs(Jobs* jobs) {
   queues_.fill(options_.batch_queries_max, base::steady_ns(), jobs, &expired_);
   const uint64_t taken_ns = base::steady_ns();  // some have come since
@@ -231,14 +208,14 @@ void OlapDispatcher::take_jobs(Jobs* jobs) {
 void OlapDispatcher::take_turn() {
   bring_up_to_date();
   pending_since_ns_ = 0;
-  const bool wanted = !replica_failure_ && replica_.tables->wants_compaction();
-  compaction_due_ns_ = wanted ? compacted_ns_ + options_.apply_interval_ns : 0;
 }
 
 bool OlapDispatcher::turn_is_due(uint64_t now_ns) {
   // acquire: pairs with the release in apply_now.
   const bool wanted = apply_wanted_.exchange(false, std::memory_order_acquire);
-  if (compaction_due_ns_ != 0 && now_ns >= compaction_due_ns_) return true;
+  // acquire: pairs with the release in plan_compaction.
+  const uint64_t compaction_due_ns = compaction_due_ns_.load(std::memory_order_acquire);
+  if (compaction_due_ns != 0 && now_ns >= compaction_due_ns) return true;
   if (updates_->pending_bytes() == 0) {
     pending_since_ns_ = 0;
     return false;
@@ -251,13 +228,15 @@ bool OlapDispatcher::turn_is_due(uint64_t now_ns) {
 // do not wake the thread. With none: until anything comes, or compaction goes on.
 void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
   const uint64_t now_ns = base::steady_ns();
+  // acquire: as in turn_is_due.
+  const uint64_t compaction_due_ns = compaction_due_ns_.load(std::memory_order_acquire);
   if (pending_since_ns_ != 0) {
     const uint64_t due_ns = pending_since_ns_ + options_.apply_interval_ns;
     if (due_ns > now_ns) arrivals_.wait_for(arrival_ticket, due_ns - now_ns);
-  } else if (compaction_due_ns_ == 0) {
+  } else if (compaction_due_ns == 0) {
     updates_->parker().wait(update_ticket);
-  } else if (compaction_due_ns_ > now_ns) {
-    updates_->parker().wait_for(update_ticket, compaction_due_ns_ - now_ns);
+  } else if (compaction_due_ns > now_ns) {
+    updates_->parker().wait_for(update_ticket, compaction_due_ns - now_ns);
   }
 }
 
@@ -454,147 +433,6 @@ OlapDispatcher::Moved OlapDispatcher::execute(Jobs* in) {
   const std::lock_guard lock(figures_mutex_);
   figures_.query_batch_ns.record(base::steady_ns() - start_ns);
   return moved;
-}
-
-void OlapDispatcher::index_rows() {
-  replica_.applier->add_tables(
-      [this](uint32_t count, const auto& body) { replica_.executor->run_parallel(count, body); });
-}
-
-uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
-  index_rows();
-  if (collected.sets.empty()) return 0;
-  return replica_.applier
-      ->apply(collected, [this](uint32_t count,
-                                const auto& body) { replica_.executor->run_parallel(count, body); })
-      .changes;
-}
-
-// Each partition looks at its tables until the time is up; the next call begins with another one,
-// and with another partition, where a thread has several.
-void OlapDispatcher::compact() {
-  storage::Replica& replica = *replica_.tables;
-  const auto tables = static_cast<uint32_t>(replica.table_count());
-  const uint64_t end_ns = base::steady_ns() + kCompactLimitNs;
-  const uint32_t partitions = replica.partition_count();
-  replica_.executor->run_parallel(partitions, [&](uint32_t i) {
-    const base::PartitionId partition((first_to_compact_ + i) % partitions);
-    for (uint32_t t = 0; t < tables && base::steady_ns() < end_ns; ++t) {
-      const base::TableId table((first_to_compact_ + t) % tables);
-      replica.table(table).partition(partition).compact(end_ns);
-    }
-  });
-  ++first_to_compact_;
-}
-
-// Where the disk refuses, chunks stay in memory, over the budget.
-void OlapDispatcher::trim() {
-  storage::BufferManager* const buffers = replica_.tables->buffers();
-  if (buffers == nullptr) return;
-  base::Result<void> trimmed;
-  try {
-    trimmed = buffers->trim();
-  } catch (const std::bad_alloc&) {
-    trimmed = base::ErrorCode::kOutOfMemory;
-  }
-  if (!trimmed && !trim_failed_) {
-    const std::string text = fmt::format("diptych: columns stay in memory, over the limit: {}\n",
-                                         trimmed.error().to_string());
-    std::fputs(text.c_str(), stderr);
-  }
-  trim_failed_ = !trimmed;
-}
-
-// What a snapshot had that has gone.
-void OlapDispatcher::reclaim() {
-  if (!replica_failure_) replica_.tables->reclaim();
-  const std::lock_guard lock(figures_mutex_);
-  publish_sizes();
-}
-
-void OlapDispatcher::lose_replica(const base::Error& error) {
-  replica_failure_ = error.within("updates can no longer be applied to the OLAP replica");
-}
-
-void OlapDispatcher::bring_up_to_date() {
-  // Of a replica that is lost, what it has not seen gets older.
-  propagation::CollectedSets collected =
-      replica_failure_ ? updates_->collect() : clock_->collect(updates_);
-  const storage::Replica& replica = *replica_.tables;
-  uint64_t changes = 0;
-  uint64_t cpu_ns = 0;
-  uint64_t compact_ns = 0;
-  uint64_t compact_cpu_ns = 0;
-  const uint64_t start_ns = base::steady_ns();
-  try {
-    if (!replica_failure_) {
-      const uint64_t cpu_start_ns = base::thread_cpu_ns();
-      changes = apply(collected);
-      cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
-      const uint64_t compact_start_ns = base::steady_ns();
-      const bool rests = compact_start_ns - compacted_ns_ >= options_.apply_interval_ns;
-      if (changes != 0 || (rests && replica_.tables->wants_compaction())) {
-        const uint64_t compact_cpu_start_ns = base::thread_cpu_ns();
-        compact();
-        compact_cpu_ns = base::thread_cpu_ns() - compact_cpu_start_ns;
-        compacted_ns_ = base::steady_ns();
-        compact_ns = compacted_ns_ - compact_start_ns;
-      }
-    }
-  } catch (const storage::ChunkFailure& failure) {
-    lose_replica(failure.error());
-  } catch (const std::bad_alloc&) {
-    lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to apply updates with"});
-  }
-  if (!collected.sets.empty()) updates_->recycle(std::move(collected.sets));
-  if (!replica_failure_) trim();
-  const uint64_t end_ns = base::steady_ns();
-  const bool changed = changes != 0 || table_rows_.size() != replica.table_count();
-  if (changed || lacks_samples_) refresh_statistics();
-  const std::lock_guard lock(figures_mutex_);
-  if (changes != 0) {
-    ++figures_.apply_runs;
-    figures_.updates_applied += changes;
-    figures_.apply_ns.record(end_ns - start_ns);
-    figures_.apply_cpu_ns += cpu_ns;
-  }
-  if (compact_ns != 0) figures_.compact_ns.record(compact_ns);
-  figures_.compact_cpu_ns += compact_cpu_ns;
-  if (changed || compact_ns != 0) publish_sizes();
-}
-
-void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
-  refresh_statistics();
-  const std::lock_guard lock(figures_mutex_);
-  publish_sizes();
-}
-
-// Where there is no memory for them, they stay as they are for now: plans are a little worse.
-void OlapDispatcher::refresh_statistics() try {
-  if (replica_failure_) return;  // a change of it may have ended halfway, here and below
-  storage::Replica& replica = *replica_.tables;
-  table_rows_.resize(replica.table_count());
-  for (size_t id = keepers_.size(); id < table_rows_.size(); ++id) {
-    keepers_.emplace_back(&replica.table(base::TableId(static_cast<uint32_t>(id))));
-  }
-  replica_.executor->run_parallel(static_cast<uint32_t>(table_rows_.size()),
-                                  [&](uint32_t id) { keepers_[id].refresh(&table_rows_[id]); });
-  lacks_samples_ = std::any_of(table_rows_.begin(), table_rows_.end(),
-                               [](const auto& table) { return table.lacks_samples; });
-} catch (const std::bad_alloc&) {
-  lacks_samples_ = true;
-}
-
-void OlapDispatcher::publish_sizes() {
-  if (replica_failure_) return;
-  const storage::Replica& replica = *replica_.tables;
-  figures_.replica_vid = replica.snapshot();
-  figures_.memory.replica = {};
-  figures_.memory.replica_indexes = replica_.applier->memory_bytes();
-  figures_.apply_steps = replica_.applier->steps();
-  for (uint32_t id = 0; id < replica.table_count(); ++id) {
-    figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
-  }
 }
 
 }  // namespace diptych::dispatcher

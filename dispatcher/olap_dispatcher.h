@@ -106,7 +106,8 @@ class OlapDispatcher {
   void queries_were_stopped();
 
   // Applies every update that was pushed, compresses and freezes within a time limit, and brings
-  // the replica within its memory. The caller holds the gate.
+  // the replica within its memory; this thread goes on with what is left to compress. The caller
+  // holds the gate.
   void bring_up_to_date();
   // Set once the disk failed, or a damaged chunk was met, while updates were applied: the replica
   // has some of them and no longer shows any snapshot. Updates are dropped from then on, and
@@ -172,6 +173,7 @@ class OlapDispatcher {
   void index_rows();  // of tables that are new to the applier
   uint64_t apply(const propagation::CollectedSets& collected);  // records
   void compact();
+  void plan_compaction();
   void reclaim();
   void trim();
   void refresh_statistics();  // the caller holds the gate
@@ -192,7 +194,8 @@ class OlapDispatcher {
   std::atomic<bool> checkpoint_wanted_{false};  // likewise: wish_checkpoint
   olap::StopFlag stop_queries_{false};          // writer: cancel_queries, for good
   uint64_t pending_since_ns_ = 0;               // this thread only; 0: no update was pending
-  uint64_t compaction_due_ns_ = 0;              // this thread only; 0: nothing to compact
+  // 0: there is nothing to compact. Writer: the gate's holder.
+  std::atomic<uint64_t> compaction_due_ns_{0};
 
   std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next six
   uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call

@@ -119,7 +119,7 @@ base::Result<void> check_callable(const ProcedureSignature& procedure) {
 base::Result<Values> Database::call_by_name(std::string_view procedure,
                                             std::span<const base::Value> arguments) {
   if (auto allowed = state_->check_may_wait("call_by_name"); !allowed) return allowed.error();
-  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
+  if (auto ready = state_->recovered_for_call(); !ready) return ready.error();
   const ProcedureSignature* signature = state_->procedures.find(procedure);
   if (signature == nullptr) {
     return base::Error(base::ErrorCode::kNotFound, fmt::format("no procedure \"{}\"", procedure));
@@ -128,8 +128,8 @@ base::Result<Values> Database::call_by_name(std::string_view procedure,
   auto call = make_call(*signature, arguments);
   if (!call) return call.error();
   std::future<base::Result<Values>> future = (*call)->promise.get_future();
-  auto submitted = state_->oltp_dispatcher->submit(
-      &(*call)->request, state_->oltp_dispatcher->queues().of(Priority::kNormal), Admission::kWait);
+  auto submitted = state_->submit(
+      &(*call)->request, state_->oltp_dispatcher->queues().of(Priority::kNormal), CallOptions());
   if (!submitted) return submitted.error();
   static_cast<void>(call->release());  // finish() takes it back
   return future.get();

@@ -7,7 +7,7 @@
 
 namespace diptych::dispatcher {
 
-// kInvalidArgument: arguments or reply are not described; kUnsupported: a reply that points.
+// kInvalidArgument: arguments or reply are not described.
 base::Result<void> check_callable(const ProcedureSignature& procedure);
 
 }  // namespace diptych::dispatcher

@@ -452,13 +452,16 @@ Admission Database::State::admission_here(Admission wished) const {
   return on_dispatcher_thread() ? Admission::kRefuse : wished;
 }
 
+base::Result<void> Database::State::recovered_for_call() {
+  auto ready = ensure_recovered();
+  if (!ready) oltp_dispatcher->queues().note_refusal(ready.code());
+  return ready;
+}
+
 base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
                                            const CallOptions& call) {
   if (auto outside = check_outside_procedure("submit"); !outside) return outside;
-  if (auto ready = ensure_recovered(); !ready) {
-    oltp_dispatcher->queues().note_refusal(ready.code());
-    return ready;
-  }
+  if (auto ready = recovered_for_call(); !ready) return ready;
   request->deadline_ns = call.timeout_ns == 0
                              ? 0  // which a request that is submitted again may not have
                              : base::steady_ns() + std::min(call.timeout_ns, kForeverNs);

@@ -92,6 +92,7 @@ struct Database::State {
   // kWait is kRefuse on a dispatcher's thread.
   Admission admission_here(Admission wished) const;
   base::Result<void> submit(Request* request, CallQueue* queue, const CallOptions& call);
+  base::Result<void> recovered_for_call();  // what fails is counted as a refused call
   // Queries: as the face's, of a queue's owner.
   QueryQueue* query_queue(Priority priority) const {
     return olap_dispatcher->queues().of(priority);
@@ -106,7 +107,7 @@ struct Database::State {
   // Compiles a job's statement; an error becomes its result.
   void prepare(QueryJob* job, size_t index, const olap::TableRows& rows) const;
   base::Result<void> check_may_query();
-  base::Result<void> recovered_for_query();
+  base::Result<void> recovered_for_query();  // likewise, as a refused query
   Metrics metrics() const;
   void report_durability(Metrics* metrics) const;
   // What queries can name besides the catalog's tables.
@@ -212,7 +213,7 @@ struct Database::State {
 
   std::atomic<bool> recovered{true};      // writer: open, recover
   std::atomic<bool> replay_stops{false};  // writer: end_replay
-  std::mutex recovering;                  // held by recover, so that one does it; of the next three
+  std::mutex recovering;                  // held by recover, so that one does it; of the next four
   LogPosition log_position;               // where the log goes on
   std::unique_ptr<Recovery> recovery;     // null: there is nothing to replay, or no more
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good

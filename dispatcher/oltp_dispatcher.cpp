@@ -286,7 +286,7 @@ void OltpDispatcher::run_one_batch() {
     clock_->batch_begins(start_ns);
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());
-    note_batch(start_ns);
+    if (report.has_run) note_batch(start_ns);
     again_ = std::move(report.again);
     collect_ended();
     if (log != nullptr) log->append(ended_, engine_->last_vid());

@@ -100,7 +100,7 @@ class OltpDispatcher {
   void report(Metrics* metrics) const;
 
  private:
-  // Guarded by figures_mutex_, which is taken twice a batch.
+  // Guarded by figures_mutex_, which is taken once a batch, and for each call that fails.
   struct Figures {
     std::array<uint64_t, base::kErrorCodes> failed{};  // calls, by ErrorCode
     Histogram batch_calls;
@@ -114,12 +114,12 @@ class OltpDispatcher {
   bool fill_batch();  // false: nothing to run
   size_t batch_limit();
   void run_one_batch();
-  // Completes those of the calls whose deadline has passed; the others stay.
+  // Moves those of the calls to expired_ whose deadline has passed.
   void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
   void complete_expired();
   void refuse_batch(const base::Error& why);
   void collect_ended();
-  void note_batch(uint64_t start_ns);
+  void note_batch(uint64_t start_ns);  // that has run
 
   const OltpDispatcherOptions options_;
   const uint64_t begin_ns_;  // when time_origin was

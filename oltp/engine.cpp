@@ -260,6 +260,7 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
     report.again.assign(requests.begin(), requests.end());
     return report;
   }
+  report.has_run = true;
   state_->reach_boundary();
   std::vector<Request*> conflicted;
   for (auto& worker : state_->workers) {

@@ -67,6 +67,7 @@ struct SlowRun {
 };
 
 struct BatchReport {
+  bool has_run = false;         // else there was nothing, or the replica is lost: `again` has all
   uint64_t committed = 0;       // with and without writes
   uint64_t aborted = 0;         // by the procedure or by an error
   uint64_t conflicts = 0;       // runs that ended in a conflict and were repeated
@@ -107,10 +108,10 @@ class Engine {
 
   // Ids are dense, in the order of registration. Names are the caller's to keep apart.
   base::ProcedureId register_procedure(ProcedureDefinition definition);
-  // Between batches: from the next one on, the id means this one, with buffers of the same sizes.
   // The same for who does more with it, all or nothing: with room made, it does not throw.
   void make_room_for_procedures(size_t more);
   base::ProcedureId register_procedure(std::unique_ptr<ProcedureDefinition> definition);
+  // Between batches: from the next one on, the id means this one, with buffers of the same sizes.
   // The old one is destroyed here. Does not throw.
   void replace_procedure(base::ProcedureId id, ProcedureDefinition definition);
 

@@ -1,7 +1,9 @@
 // Metrics: one registry, three faces, and a page that lists what there is.
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <map>
 #include <set>
 #include <sstream>
@@ -104,6 +106,32 @@ TEST(Metrics, StructSqlAndTextAgreeOnWhatHappened) {
   const std::string text = database.metrics_text();
   EXPECT_NE(text.find("\ndiptych_transactions_committed_total 49\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\ndiptych_calls_failed_total{reason=\"aborted\"} 1\n"), std::string::npos);
+}
+
+// A call whose time is over when the load lets its batch pass.
+TEST(Metrics, ABatchThatDidNotRunIsNone) {
+  const auto bank = Bank::open({});
+  Database& database = *bank->database;
+  std::promise<void> holds;
+  std::promise<void> may_end;
+  auto loaded = std::async(std::launch::async, [&] {
+    return database.load(bank->accounts.table, [&]() -> RowBatch {
+      holds.set_value();
+      may_end.get_future().wait();
+      return {};
+    });
+  });
+  holds.get_future().wait();
+  auto late = database.call(bank->bump, {.id = 1, .balance = {}}, {.timeout_ns = 1'000'000});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  may_end.set_value();
+  EXPECT_EQ(late.get().code(), base::ErrorCode::kDeadlineExceeded);
+  EXPECT_TRUE(loaded.get().ok());
+  const Metrics metrics = database.metrics();
+  EXPECT_EQ(metrics.transaction_batches, 0u);
+  EXPECT_EQ(metrics.batch_calls.count(), 0u);
+  EXPECT_EQ(metrics.batch_ns.count(), 0u);
+  EXPECT_EQ(metrics.call_wait_ns.count(), 0u);
 }
 
 TEST(Metrics, CompactionIsAPartOfEachRunOfTheApplier) {

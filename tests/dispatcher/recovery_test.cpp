@@ -230,6 +230,11 @@ TEST_F(Recovered, AMissingProcedureIsNamedAndTheLogStays) {
     ASSERT_EQ(refused.code(), ErrorCode::kNotFound);
     EXPECT_THAT(refused.error().message, HasSubstr("procedure \"bump\""));
     EXPECT_THAT(refused.error().message, HasSubstr("3 transactions"));
+    const auto calls_refused = [&] {
+      return database->metrics().calls_refused[static_cast<size_t>(ErrorCode::kNotFound)];
+    };
+    EXPECT_EQ(database->call_by_name("bump", {}).code(), ErrorCode::kNotFound);
+    EXPECT_EQ(calls_refused(), 1U);
     EXPECT_EQ(database->row_count(base::TableId(0)).code(), ErrorCode::kNotFound);
     EXPECT_EQ(database->execute_ddl("CREATE TABLE t (a INT PRIMARY KEY)").code(),
               ErrorCode::kNotFound);

@@ -113,7 +113,7 @@ class OlapDispatcher {
   // has some of them and no longer shows any snapshot. Updates are dropped from then on, and
   // queries, saves and comparisons fail with this. The caller holds the gate.
   const std::optional<base::Error>& replica_failure() const { return replica_failure_; }
-  void lose_replica(const base::Error& error);
+  void lose_replica(const base::Error& error) noexcept;
 
   // After the replica was filled without the applier. The caller holds the gate.
   void publish_figures(const BatchGate::Exclusive& gate_held);

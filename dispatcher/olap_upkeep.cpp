@@ -28,7 +28,7 @@ void OlapDispatcher::get_ready() {
   } catch (const storage::ChunkFailure& failure) {
     lose_replica(failure.error());
   } catch (const std::bad_alloc&) {
-    lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to index rows with"});
+    lose_replica(base::ErrorCode::kOutOfMemory);
   }
   refresh_statistics();
   const std::lock_guard lock(figures_mutex_);
@@ -80,10 +80,14 @@ void OlapDispatcher::trim() {
   storage::BufferManager* const buffers = replica_.tables->buffers();
   if (buffers == nullptr) return;
   const base::Result<void> trimmed = buffers->trim();
-  if (!trimmed && !trim_failed_) {
-    const std::string text = fmt::format("diptych: columns stay in memory, over the limit: {}\n",
-                                         trimmed.error().to_string());
-    std::fputs(text.c_str(), stderr);
+  if (!trimmed && !std::exchange(trim_failed_, true)) {
+    try {
+      const std::string text = fmt::format("diptych: columns stay in memory, over the limit: {}\n",
+                                           trimmed.error().to_string());
+      std::fputs(text.c_str(), stderr);
+    } catch (const std::bad_alloc&) {
+      std::fputs("diptych: columns stay in memory, over the limit\n", stderr);
+    }
   }
   trim_failed_ = !trimmed;
 }
@@ -95,8 +99,15 @@ void OlapDispatcher::reclaim() {
   publish_sizes();
 }
 
-void OlapDispatcher::lose_replica(const base::Error& error) {
-  replica_failure_ = error.within("updates can no longer be applied to the OLAP replica");
+void OlapDispatcher::lose_replica(const base::Error& error) noexcept {
+  // First, and without a text, which takes memory: else a replica without some updates would be
+  // taken for whole, and saved.
+  replica_failure_ = base::Error(error.code);
+  try {
+    replica_failure_ = error.within("updates can no longer be applied to the OLAP replica");
+  } catch (const std::bad_alloc&) {
+    return;
+  }
 }
 
 void OlapDispatcher::bring_up_to_date() {
@@ -127,7 +138,7 @@ void OlapDispatcher::bring_up_to_date() {
   } catch (const storage::ChunkFailure& failure) {
     lose_replica(failure.error());
   } catch (const std::bad_alloc&) {
-    lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to apply updates with"});
+    lose_replica(base::ErrorCode::kOutOfMemory);
   }
   if (!collected.sets.empty()) updates_->recycle(std::move(collected.sets));
   if (!replica_failure_) trim();

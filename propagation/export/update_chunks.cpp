@@ -4,9 +4,16 @@
 
 namespace diptych::propagation {
 
+UpdateChunks::UpdateChunks(base::NumaNode node) : node_(node) {
+  warm_.reserve(kKeptBytesMax / kChunkBytes);
+}
+
 std::byte* UpdateChunks::take() {
   const std::lock_guard lock(mutex_);
   if (warm_.empty() && cold_.empty()) {
+    // For all chunks that there are then: put() needs room for them.
+    const size_t chunks = (slabs_.size() + 1) * (kSlabBytes / kChunkBytes);
+    if (cold_.capacity() < chunks) cold_.reserve(2 * chunks);
     slabs_.emplace_back(kSlabBytes, node_);
     for (size_t end = kSlabBytes; end > 0; end -= kChunkBytes) {
       cold_.push_back(slabs_.back().data() + end - kChunkBytes);

@@ -26,12 +26,12 @@ class UpdateChunks {
   static constexpr size_t kChunkBytes = 256 * 1024;
   static constexpr size_t kKeptBytesMax = size_t{64} << 20;
 
-  explicit UpdateChunks(base::NumaNode node = base::NumaNode(0)) : node_(node) {}
+  explicit UpdateChunks(base::NumaNode node = base::NumaNode(0));
 
   base::NumaNode node() const { return node_; }
   std::byte* take();
-  void put(std::span<std::byte* const> chunks);
-  size_t kept_bytes() const;  // of idle chunks that keep their pages
+  void put(std::span<std::byte* const> chunks);  // does not throw
+  size_t kept_bytes() const;                     // of idle chunks that keep their pages
 
  private:
   static constexpr size_t kSlabBytes = size_t{1} << 20;

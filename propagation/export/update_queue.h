@@ -49,7 +49,9 @@ class UpdateQueue {
   static constexpr size_t kEmptySetsMax = 256;
 
   // `node`: where the workers run, who fill the memory.
-  explicit UpdateQueue(base::NumaNode node = base::NumaNode(0)) : chunks_(node) {}
+  explicit UpdateQueue(base::NumaNode node = base::NumaNode(0)) : chunks_(node) {
+    empty_sets_.reserve(kEmptySetsMax);
+  }
 
   // The leader, at a batch boundary. Empty sets must not be pushed; `sets` may be empty.
   void push(std::vector<SealedSet> sets, base::Vid snapshot);
@@ -58,7 +60,7 @@ class UpdateQueue {
   CollectedSets collect();
 
   // The collector gives applied sets back; the leader takes empty ones for its workers.
-  void recycle(std::vector<SealedSet> sets);
+  void recycle(std::vector<SealedSet> sets);  // does not throw
   std::unique_ptr<UpdateSet> take_empty();
 
   size_t pending_bytes() const;  // of records, of sets pushed and not yet recycled

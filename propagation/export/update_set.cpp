@@ -1,7 +1,9 @@
 #include "propagation/export/update_set.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/alignment.h"
@@ -42,12 +44,15 @@ std::string_view long_string(const UpdateRecord& record, const std::byte* cell) 
 }
 
 void UpdateSet::give_back(size_t kept_chunks) {
-  std::vector<std::byte*> shared;
+  // Some at a time, and without memory for it: a destructor cannot fail.
+  std::array<std::byte*, 64> shared;
+  size_t count = 0;
   for (size_t i = kept_chunks; i < chunks_.size(); ++i) {
-    if (chunks_[i].region.size() == 0) shared.push_back(chunks_[i].data);
+    if (chunks_[i].region.size() == 0) shared[count++] = chunks_[i].data;
+    if (count == shared.size()) memory_->put(std::span(shared).first(std::exchange(count, 0)));
   }
+  if (count != 0) memory_->put(std::span(shared).first(count));
   chunks_.resize(std::min(chunks_.size(), kept_chunks));
-  if (!shared.empty()) memory_->put(shared);
 }
 
 void UpdateSet::clear() {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/failing_allocation.h"
+
 namespace diptych::propagation {
 namespace {
 
@@ -39,6 +41,30 @@ TEST(UpdateQueue, CollectsWhatWasPushedWithTheNewestSnapshot) {
   EXPECT_EQ(queue.pending_bytes(), 0U);
   EXPECT_TRUE(queue.collect().sets.empty());
   EXPECT_EQ(queue.collect().snapshot, Vid(3 * kRecords));
+}
+
+// The applier's thread has no use for an error there, and the sets' destructors even less.
+TEST(UpdateQueue, GivingSetsBackTakesNoMemory) {
+  constexpr uint64_t kRecords = 300'000;  // many chunks
+  constexpr uint64_t kSets = 300;         // more than are kept
+  UpdateQueue queue;
+  for (uint64_t round = 0; round < 2; ++round) {
+    std::vector<SealedSet> sets;
+    uint64_t vid = round * (kRecords + kSets);
+    sets.push_back(deletes(&queue, vid + 1, kRecords));
+    vid += kRecords;
+    for (uint64_t i = 0; i < kSets; ++i) sets.push_back(deletes(&queue, ++vid, 1));
+    for (uint64_t i = 1; i <= kSets; ++i) sets[i].table = TableId(static_cast<uint32_t>(i));
+    queue.push(std::move(sets), Vid(vid));
+    CollectedSets collected = queue.collect();
+    {
+      const diptych::test::FailingAllocation failing(1,
+                                                     diptych::test::FailingAllocation::Lasts::kOn);
+      queue.recycle(std::move(collected.sets));
+      EXPECT_FALSE(failing.has_failed());
+    }
+    EXPECT_EQ(queue.pending_bytes(), 0U);
+  }
 }
 
 TEST(UpdateQueue, JoinsSmallSetsThatWaitOfOneWorkerAndTable) {

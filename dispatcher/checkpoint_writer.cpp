@@ -1,6 +1,7 @@
 #include "dispatcher/checkpoint_writer.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -108,13 +109,17 @@ void CheckpointWriter::write() {
   Ended ended;
   ended.vid = snapshot_->vid();
   ended.ddl = ddl_.size();
-  const auto saved = snapshot_->save(options_.directory, ddl_, options_.before_step,
-                                     [this](size_t bytes) { return pace(bytes); });
-  if (!saved) ended.result = saved.error();
+  try {
+    const auto saved = snapshot_->save(options_.directory, ddl_, options_.before_step,
+                                       [this](size_t bytes) { return pace(bytes); });
+    if (!saved) ended.result = saved.error();
+  } catch (const std::bad_alloc&) {  // for the error's text
+    ended.result = base::ErrorCode::kOutOfMemory;
+  }
   snapshot_.reset();
   {
     const std::lock_guard lock(mutex_);
-    if (saved) figures_.checkpoint_ns.record(base::steady_ns() - begun_ns_);
+    if (ended.result) figures_.checkpoint_ns.record(base::steady_ns() - begun_ns_);
     due_ns_ = base::steady_ns() + options_.interval_ns;
   }
   callbacks_.ended(ended);

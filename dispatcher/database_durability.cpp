@@ -293,7 +293,13 @@ void Database::State::run_checkpoint() {
     waiters.swap(checkpoint_waiters);
     checkpoint_participants.swap(waiters);
   }
-  const base::Result<bool> begun = begin_checkpoint();
+  const base::Result<bool> begun = [&]() -> base::Result<bool> {
+    try {
+      return begin_checkpoint();
+    } catch (const std::bad_alloc&) {
+      return base::ErrorCode::kOutOfMemory;
+    }
+  }();
   if (begun && *begun) return;
   {
     const std::lock_guard waiters_lock(checkpoint_mutex);
@@ -312,8 +318,12 @@ void Database::State::note_checkpoint_failure(const base::Error& error, size_t w
   if (checkpoint_failure_said_ns != 0 && now_ns - checkpoint_failure_said_ns < kSayAgainNs) return;
   checkpoint_failure_said_ns = now_ns;
   const bool grows = log != nullptr && !log->is_suspended();
-  say(fmt::format("diptych: a checkpoint failed{}: {}\n", grows ? ", and the log grows" : "",
-                  error.to_string()));
+  try {
+    say(fmt::format("diptych: a checkpoint failed{}: {}\n", grows ? ", and the log grows" : "",
+                    error.to_string()));
+  } catch (const std::bad_alloc&) {
+    std::fputs("diptych: a checkpoint failed, and there is no memory left to say more\n", stderr);
+  }
 }
 
 // The log's file is changed before the replica is brought up to date: all that the files before it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -38,7 +39,7 @@ void LongLane::stop() {
   threads_.clear();
 }
 
-void LongLane::add(LongQuery query) {
+void LongLane::add(LongQuery&& query) {
   query.added_ns = base::steady_ns();
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(query));
@@ -60,7 +61,9 @@ void LongLane::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot) {
   {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(!waiting_.empty() && running_ < options_.queries_max, "L2: there is room");
-    begun_.push_back({std::move(waiting_.front()), std::move(snapshot)});
+    Run& run = begun_.emplace_back();
+    run.query = std::move(waiting_.front());
+    run.snapshot = std::move(snapshot);
     waiting_.pop_front();
     ++running_;
   }
@@ -119,17 +122,23 @@ void LongLane::execute(olap::Executor* executor, Run run) {
   olap::QueryRoute& route = run.query.job->route;
   route.long_lane_ns = base::steady_ns() - run.query.added_ns;
   route.snapshot_bytes = callbacks_.snapshot_bytes;
-  std::vector<olap::QueryRun> queries;
-  for (const size_t statement : run.query.statements) {
-    queries.push_back({.plan = &run.query.job->statements[statement].plan,
-                       .control = &run.query.job->answer->control(),
-                       .route = &route});
+  try {
+    std::vector<olap::QueryRun> queries;
+    for (const size_t statement : run.query.statements) {
+      queries.push_back({.plan = &run.query.job->statements[statement].plan,
+                         .control = &run.query.job->answer->control(),
+                         .route = &route});
+    }
+    executor->run_batch(queries, run.snapshot->replica(), *stop_,
+                        [&](size_t query, base::Result<olap::QueryResult> result) {
+                          callbacks_.put(run.query, run.query.statements[query], std::move(result),
+                                         vid);
+                        });
+  } catch (const std::bad_alloc&) {  // beside the queries themselves, which fail alone
+    for (const size_t statement : run.query.statements) {
+      callbacks_.put(run.query, statement, base::ErrorCode::kOutOfMemory, vid);
+    }
   }
-  executor->run_batch(queries, run.snapshot->replica(), *stop_,
-                      [&](size_t query, base::Result<olap::QueryResult> result) {
-                        callbacks_.put(run.query, run.query.statements[query], std::move(result),
-                                       vid);
-                      });
   run.snapshot.reset();
   {
     const std::lock_guard lock(mutex_);

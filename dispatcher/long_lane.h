@@ -69,7 +69,8 @@ class LongLane {
            Callbacks callbacks);
   ~LongLane();  // stops
 
-  void add(LongQuery query);
+  // Throws std::bad_alloc before it takes anything; so does begin().
+  void add(LongQuery&& query);
   // One waits, and there is room for it.
   bool wants_snapshot() const;
   // The one that does; it stays there until begin() or give_up().

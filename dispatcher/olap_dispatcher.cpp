@@ -242,16 +242,18 @@ void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
 
 void OlapDispatcher::run_one_batch(Jobs* jobs) {
   base::Vid snapshot;
-  Moved moved;
   {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
     take_turn();
-    compile(*jobs);
-    moved = execute(jobs);
     snapshot = replica_.tables->snapshot();
-    for (size_t i = 0; i < moved.size(); ++i) {
-      if (moved[i].empty()) continue;
-      long_lane_->add({std::move((*jobs)[i]), std::move(moved[i]), snapshot});
+    try {
+      compile(*jobs);
+      Moved moved = execute(jobs);
+      move_to_long_lane(jobs, &moved, snapshot);
+    } catch (const std::bad_alloc&) {  // beside the queries themselves, which fail alone
+      for (auto& job : *jobs) {
+        if (job != nullptr) fail(*job, base::ErrorCode::kOutOfMemory);
+      }
     }
     if (long_lane_ != nullptr) begin_long_queries();
   }
@@ -262,14 +264,34 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
   jobs->clear();
 }
 
+void OlapDispatcher::move_to_long_lane(Jobs* jobs, Moved* moved, base::Vid snapshot) {
+  for (size_t i = 0; i < moved->size(); ++i) {
+    if ((*moved)[i].empty()) continue;
+    LongQuery query{std::move((*jobs)[i]), std::move((*moved)[i]), snapshot};
+    try {
+      long_lane_->add(std::move(query));
+    } catch (const std::bad_alloc&) {
+      (*jobs)[i] = std::move(query.job);
+      fail(*(*jobs)[i], base::ErrorCode::kOutOfMemory);
+    }
+  }
+}
+
 void OlapDispatcher::begin_long_queries() {
   while (long_lane_->wants_snapshot()) {
-    if (!replica_failure_) {
-      compile(&long_lane_->next(), replica_.tables->snapshot());
-      long_lane_->begin(std::make_unique<storage::ReplicaSnapshot>(replica_.tables));
+    if (replica_failure_) {
+      end_unrun(long_lane_->give_up(), *replica_failure_);
       continue;
     }
-    end_unrun(long_lane_->give_up(), *replica_failure_);
+    try {
+      compile(&long_lane_->next(), replica_.tables->snapshot());
+      long_lane_->begin(std::make_unique<storage::ReplicaSnapshot>(replica_.tables));
+    } catch (const std::bad_alloc&) {
+      const LongQuery query = long_lane_->give_up();
+      fail(*query.job, base::ErrorCode::kOutOfMemory);
+      TokenReturn tokens;
+      answer(*query.job, query.compiled_for, &tokens);
+    }
   }
 }
 
@@ -309,11 +331,8 @@ void OlapDispatcher::fail(QueryJob& job, const base::Error& error) {
 
 void OlapDispatcher::answer(QueryJob& job, base::Vid snapshot, TokenReturn* tokens) {
   if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
-  if (options_.watch->is_finishing()) {
-    answer_soon(job);
-  } else {
-    answer(*job.answer, job.admitted_by, tokens);
-  }
+  if (options_.watch->is_finishing() && answer_soon(job)) return;
+  answer(*job.answer, job.admitted_by, tokens);
 }
 
 void OlapDispatcher::answer(QueryAnswer& answer, AdmissionTokens* admitted_by,
@@ -324,7 +343,7 @@ void OlapDispatcher::answer(QueryAnswer& answer, AdmissionTokens* admitted_by,
   answer.finish();
 }
 
-void OlapDispatcher::answer_soon(QueryJob& job) {
+bool OlapDispatcher::answer_soon(QueryJob& job) try {
   options_.watch->finish([this, of = job.answer, admitted_by = job.admitted_by] {
     {
       TokenReturn tokens;
@@ -332,6 +351,9 @@ void OlapDispatcher::answer_soon(QueryJob& job) {
     }
     wake();
   });
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 void OlapDispatcher::put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
@@ -359,16 +381,17 @@ void OlapDispatcher::run(std::span<const olap::QueryRun> queries,
 
 // On all the side's cores: by the hundred, statements take as long to compile as to run.
 void OlapDispatcher::compile(const Jobs& jobs) {
-  replica_.executor->run_parallel(static_cast<uint32_t>(jobs.size()), [&](uint32_t i) {
-    const olap::QueryControl& control = jobs[i]->answer->control();
-    if (control.is_stopped()) {
-      fail(*jobs[i], control.error());
-    } else {
-      for (size_t s = 0; s < jobs[i]->statements.size(); ++s) {
-        prepare_(jobs[i].get(), s, table_rows_);
-      }
-    }
-  });
+  replica_.executor->run_parallel(static_cast<uint32_t>(jobs.size()),
+                                  [&](uint32_t i) { compile(jobs[i].get()); });
+}
+
+void OlapDispatcher::compile(QueryJob* job) try {
+  const olap::QueryControl& control = job->answer->control();
+  if (control.is_stopped()) return fail(*job, control.error());
+  for (size_t s = 0; s < job->statements.size(); ++s) prepare_(job, s, table_rows_);
+} catch (const std::bad_alloc&) {
+  for (QueryJob::Statement& statement : job->statements) statement.prepared = false;
+  fail(*job, base::ErrorCode::kOutOfMemory);
 }
 
 bool OlapDispatcher::is_long(const olap::Plan& plan) const {
@@ -379,6 +402,7 @@ bool OlapDispatcher::is_long(const olap::Plan& plan) const {
 OlapDispatcher::Moved OlapDispatcher::execute(Jobs* in) {
   Jobs& jobs = *in;
   Jobs ended;  // their plans stay until the batch has run
+  ended.reserve(jobs.size());
   Moved moved(jobs.size());
   std::vector<size_t> open(jobs.size());  // statements that have not ended, by job
   std::vector<olap::QueryRun> queries;
@@ -389,6 +413,7 @@ OlapDispatcher::Moved OlapDispatcher::execute(Jobs* in) {
     ++figures_.query_batches;
     figures_.freshness_ns.record(clock_->age_ns(start_ns));
     for (size_t j = 0; j < jobs.size(); ++j) {
+      if (long_lane_ != nullptr) moved[j].reserve(jobs[j]->statements.size());
       QueryAnswer& answer = *jobs[j]->answer;
       // Seldom before the watch has seen it.
       if (answer.deadline_ns() != 0 && answer.deadline_ns() <= start_ns) answer.control().expire();
@@ -413,7 +438,7 @@ OlapDispatcher::Moved OlapDispatcher::execute(Jobs* in) {
   const auto end_job = [&](size_t j) {
     const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);
     if (left == 0 || open[j] != 0 || !moved[j].empty() || !durable) return;
-    answer_soon(*jobs[j]);
+    if (!answer_soon(*jobs[j])) return;  // it is answered when its batch has ended
     ended.push_back(std::move(jobs[j]));
   };
   for (size_t j = 0; j < jobs.size(); ++j) end_job(j);  // of which no statement compiled

@@ -145,6 +145,7 @@ class OlapDispatcher {
   void take_turn();  // the caller holds the gate, for this side's batch
   void run_one_batch(Jobs* jobs);
   void compile(const Jobs& jobs);
+  void compile(QueryJob* job);
   struct Place {
     size_t job;
     size_t statement;
@@ -154,7 +155,9 @@ class OlapDispatcher {
   void run(std::span<const olap::QueryRun> queries, const olap::DeliverResult& deliver);
   // Jobs that were answered, or soon are by the watch, are gone from *jobs.
   Moved execute(Jobs* jobs);
-  void answer_soon(QueryJob& job);
+  bool answer_soon(QueryJob& job);  // false: there is no memory for it
+  // With what is left of them.
+  void move_to_long_lane(Jobs* jobs, Moved* moved, base::Vid snapshot);
   bool is_long(const olap::Plan& plan) const;  // as the planner thinks
   void put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
            base::Vid snapshot);

@@ -180,16 +180,19 @@ void OlapDispatcher::refresh_statistics() try {
   lacks_samples_ = true;
 }
 
-void OlapDispatcher::publish_sizes() {
+// Where there is no memory for them, figures stay as they are until the next time.
+void OlapDispatcher::publish_sizes() try {
   if (replica_failure_) return;
   const storage::Replica& replica = *replica_.tables;
+  figures_.apply_steps = replica_.applier->steps();
   figures_.replica_vid = replica.snapshot();
   figures_.memory.replica = {};
   figures_.memory.replica_indexes = replica_.applier->memory_bytes();
-  figures_.apply_steps = replica_.applier->steps();
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
   }
+} catch (const std::bad_alloc&) {
+  // As said above.
 }
 
 }  // namespace diptych::dispatcher

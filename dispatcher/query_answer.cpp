@@ -24,7 +24,7 @@ void QueryAnswer::take_back(std::span<const size_t> statements) {
 
 QueryResults QueryAnswer::collect(bool early) {
   answered_ = true;
-  QueryResults results;
+  QueryResults results = std::move(results_);
   for (Place& place : places_) {
     const bool shown = place.result && (!early || place.show == Show::kAnyTime);
     DIPTYCH_CHECK(shown || early, "every statement of a batch that has ended has a result");

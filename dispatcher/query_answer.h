@@ -36,7 +36,9 @@ class QueryAnswer {
 
   // `deadline_ns`: of base::steady_ns(); 0: none.
   QueryAnswer(size_t statements, uint64_t deadline_ns)
-      : deadline_ns_(deadline_ns), places_(statements) {}
+      : deadline_ns_(deadline_ns), places_(statements) {
+    results_.reserve(statements);
+  }
   static QueryAnswerPtr make(size_t statements, uint64_t deadline_ns);
 
   olap::QueryControl& control() { return control_; }
@@ -66,6 +68,7 @@ class QueryAnswer {
   olap::QueryControl control_;
   std::mutex mutex_;           // guards all below
   std::vector<Place> places_;  // by statement
+  QueryResults results_;       // room for them: an answer to come needs no memory
   Done done_;
   bool answered_ = false;
 };

@@ -26,4 +26,15 @@ class FailingAllocation {
   bool has_failed() const;
 };
 
+// Of the threads with this name (base::name_this_thread) together, once, while the object lives.
+class FailingAllocationOfThreads {
+ public:
+  FailingAllocationOfThreads(const char* name, uint64_t number);
+  ~FailingAllocationOfThreads();
+  FailingAllocationOfThreads(const FailingAllocationOfThreads&) = delete;
+  FailingAllocationOfThreads& operator=(const FailingAllocationOfThreads&) = delete;
+
+  bool has_failed() const;
+};
+
 }  // namespace diptych::test

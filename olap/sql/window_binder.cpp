@@ -490,8 +490,8 @@ base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& c
         "0A000");
   }
   if (call.n_args < function->arguments_min || call.n_args > function->arguments_max) {
-    return source_.wrong(
-        call.location, fmt::format("{}() takes another number of arguments", name), "42883");
+    return source_.wrong(call.location, fmt::format("{}() takes another number of arguments", name),
+                         "42883");
   }
   result->function.kind = function->kind;
   return bind_window_arguments(call, name, window, result);

@@ -88,8 +88,8 @@ struct SortKey {
 // Result types: counts BIGINT; sum of INT and BIGINT is BIGINT or DECIMAL(38,0), of DECIMAL(p,s)
 // DECIMAL(38,s), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a wide DECIMAL of any
 // scale that is at least the argument's, rounded half away from zero; sum and avg of INTERVAL are
-// INTERVAL; variances, deviations and the covariance are DOUBLE of DOUBLE; min, max, those of bits,
-// percentile_disc and mode keep their type. All but the counts are NULL over no (non-null) values.
+// INTERVAL; variances and deviations are DOUBLE of any number, the covariance of DOUBLEs; min, max,
+// those of bits, percentile_disc and mode keep their type. All but counts are NULL of no values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll
@@ -145,7 +145,7 @@ struct WindowFunction {
   WindowKind kind = WindowKind::kRowNumber;
   AggregateKind aggregate = AggregateKind::kCountAll;  // kAggregate
   std::vector<uint32_t> arguments;                     // columns of children[0]
-  uint8_t argument_scale = 0;                          // of kAvg's argument, where it is a DECIMAL
+  uint8_t argument_scale = 0;                          // of an average's or variance's argument
   Frame frame;
   base::DataType type;
 

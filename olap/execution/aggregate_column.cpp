@@ -467,9 +467,7 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate, const St
     case AggregateKind::kVarSamp:
     case AggregateKind::kVarPop:
     case AggregateKind::kStddevSamp:
-    case AggregateKind::kStddevPop:
-      if (argument == PhysicalType::kDouble) return make_moments(aggregate);
-      fail_query(base::ErrorCode::kUnsupported, "variances are of doubles");
+    case AggregateKind::kStddevPop: return make_moments(aggregate);
     case AggregateKind::kBitAnd:
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor: return make_bits(aggregate);

@@ -116,10 +116,7 @@ template <class T>
 class ExactMomentsColumn : public StatesColumn<ShiftedMoments<T>> {
  public:
   ExactMomentsColumn(AggregateKind kind, const base::DataType& type)
-      : kind_(kind),
-        unit_(static_cast<double>(
-            base::power_of_ten(type.kind == base::TypeKind::kDecimal ? uint32_t{type.scale} : 0))) {
-  }
+      : kind_(kind), scale_(type.kind == base::TypeKind::kDecimal ? type.scale : uint8_t{0}) {}
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const T* const values = argument.as<T>();
@@ -141,12 +138,10 @@ class ExactMomentsColumn : public StatesColumn<ShiftedMoments<T>> {
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
-    const bool root = kind_ == AggregateKind::kStddevSamp || kind_ == AggregateKind::kStddevPop;
-    const double by = root ? unit_ : unit_ * unit_;
     results->clear_nulls();
     for (uint32_t i = 0; i < count; ++i) {
-      if (const auto value = this->states_[first + i].moments.value(kind_)) {
-        results->values<double>()[i] = *value / by;
+      if (const auto value = this->states_[first + i].value(kind_, scale_)) {
+        results->values<double>()[i] = *value;
       } else {
         set_bit(results->nulls(), i);
       }
@@ -156,7 +151,7 @@ class ExactMomentsColumn : public StatesColumn<ShiftedMoments<T>> {
 
  private:
   AggregateKind kind_;
-  double unit_;
+  uint8_t scale_;
 };
 
 // Pairs with a NULL are left out.

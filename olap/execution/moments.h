@@ -68,6 +68,15 @@ struct ShiftedMoments {
     moments.add(difference(value, first));
   }
 
+  // Of numbers of which 10^scale are one.
+  std::optional<double> value(AggregateKind kind, uint8_t scale) const {
+    std::optional<double> result = moments.value(kind);
+    const auto unit = static_cast<double>(base::power_of_ten(scale));
+    const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
+    if (result) *result /= root ? unit : unit * unit;
+    return result;
+  }
+
   void add(const ShiftedMoments& other) {
     if (other.moments.count == 0) return;
     if (moments.count == 0) first = other.first;

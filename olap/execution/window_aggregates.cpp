@@ -185,18 +185,24 @@ class ExtremeState {
   bool is_max_ = false;
 };
 
+template <class T>
 class MomentsState {
  public:
   void add(const FrameCall& call, uint32_t position) {
-    if (!call.is_null(position)) moments_.add(call.value<double>(position));
+    if (!call.is_null(position)) moments_.add(call.value<T>(position));
   }
   void merge(const MomentsState& other) { moments_.add(other.moments_); }
   void write(const FrameCall& call, uint32_t position) const {
-    call.write(position, moments_.value(call.function.aggregate));
+    const WindowFunction& function = call.function;
+    if constexpr (std::is_same_v<T, double>) {
+      call.write(position, moments_.value(function.aggregate));
+    } else {
+      call.write(position, moments_.value(function.aggregate, function.argument_scale));
+    }
   }
 
  private:
-  Moments moments_;
+  std::conditional_t<std::is_same_v<T, double>, Moments, ShiftedMoments<T>> moments_;
 };
 
 // covar_pop of y and x.
@@ -391,7 +397,13 @@ void compute_window_aggregate(const WindowOrder& order, const Operator& window,
     case AggregateKind::kVarSamp:
     case AggregateKind::kVarPop:
     case AggregateKind::kStddevSamp:
-    case AggregateKind::kStddevPop: return compute<MomentsState>(call, frames, partition);
+    case AggregateKind::kStddevPop:
+      switch (order.rows->type(function.arguments[0])) {
+        case PhysicalType::kInt32: return compute<MomentsState<int32_t>>(call, frames, partition);
+        case PhysicalType::kInt64: return compute<MomentsState<int64_t>>(call, frames, partition);
+        case PhysicalType::kInt128: return compute<MomentsState<int128_t>>(call, frames, partition);
+        default: return compute<MomentsState<double>>(call, frames, partition);
+      }
     case AggregateKind::kMin:
     case AggregateKind::kMax:
       return with_physical_type(results->type, [&](auto type) {

@@ -198,4 +198,26 @@ base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, st
   return {};
 }
 
+// The aggregates that it is computed from, each over the window with its frame.
+BoundResult ExpressionBinder::bind_window_regression(const PgQuery__FuncCall& call,
+                                                     std::string_view name, Window window,
+                                                     const WindowCall& framed) {
+  if (call.n_agg_order != 0) {
+    return source_.unsupported(call.location, "ORDER BY in a window's aggregate");
+  }
+  Aggregate pair;
+  if (auto bound = bind_pair(call, name, &pair); !bound) return bound.error();
+  auto value = regression_of(name, pair, [&](Aggregate part) -> base::Result<ExpressionPtr> {
+    Window copy{{}, window.partition, window.order, {}};
+    for (const WindowColumn& column : window.columns) {
+      copy.columns.push_back({clone(*column.expression), column.slot});
+    }
+    WindowCall result = framed;
+    set_aggregate(std::move(part), &copy, &result);
+    return place_window_call(std::move(copy), std::move(result), name);
+  });
+  if (!value) return value.error();
+  return Bound{*std::move(value), false, call.location};
+}
+
 }  // namespace diptych::olap

@@ -570,31 +570,16 @@ void ExpressionBinder::set_aggregate(Aggregate aggregate, Window* window, Window
         static_cast<uint32_t>(add_window_column(window, std::move(argument))));
   };
   if (aggregate.argument == nullptr) return;
-  function.argument_scale = aggregate.argument->type.scale;
-  add(std::move(aggregate.argument));
-  for (ExpressionPtr& argument : aggregate.further) add(std::move(argument));
-}
-
-// The aggregates that it is computed from, each over the window with its frame.
-BoundResult ExpressionBinder::bind_window_regression(const PgQuery__FuncCall& call,
-                                                     std::string_view name, Window window,
-                                                     const WindowCall& framed) {
-  if (call.n_agg_order != 0) {
-    return source_.unsupported(call.location, "ORDER BY in a window's aggregate");
+  ExpressionPtr first = std::move(aggregate.argument);
+  // Differences of exact numbers are exact, those of DOUBLEs made of them may not be.
+  const bool is_variance =
+      aggregate.kind >= AggregateKind::kVarSamp && aggregate.kind <= AggregateKind::kStddevPop;
+  if (is_variance && first->kind == ExpressionKind::kCast && is_numeric(first->children[0]->type)) {
+    first = std::move(first->children[0]);
   }
-  Aggregate pair;
-  if (auto bound = bind_pair(call, name, &pair); !bound) return bound.error();
-  auto value = regression_of(name, pair, [&](Aggregate part) -> base::Result<ExpressionPtr> {
-    Window copy{{}, window.partition, window.order, {}};
-    for (const WindowColumn& column : window.columns) {
-      copy.columns.push_back({clone(*column.expression), column.slot});
-    }
-    WindowCall result = framed;
-    set_aggregate(std::move(part), &copy, &result);
-    return place_window_call(std::move(copy), std::move(result), name);
-  });
-  if (!value) return value.error();
-  return Bound{*std::move(value), false, call.location};
+  function.argument_scale = first->type.scale;
+  add(std::move(first));
+  for (ExpressionPtr& argument : aggregate.further) add(std::move(argument));
 }
 
 }  // namespace diptych::olap

@@ -436,7 +436,7 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
     return naive_bits(one.kind, values);
   }
   if (one.kind >= AggregateKind::kVarSamp) {
-    if (&exact_argument(one) == one.argument.get()) return naive_moment(one.kind, values);
+    if (exact_argument(one).type.kind == TypeKind::kDouble) return naive_moment(one.kind, values);
     const int128_t first = units_of(values[0]);
     const auto unit = static_cast<double>(power(exact_argument(one).type.scale));
     for (Value& value : values) value = static_cast<double>(units_of(value) - first) / unit;

@@ -453,8 +453,9 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
     for (const Value& value : values) sum = sum_of_intervals(sum, 1, value);
     return sum;
   }
-  int128_t sum = 0;
-  for (const Value& value : values) sum += units_of(value);
+  base::uint128_t modular = 0;  // what fits in the end is right, whatever it passes on its way
+  for (const Value& value : values) modular += static_cast<base::uint128_t>(units_of(value));
+  const auto sum = static_cast<int128_t>(modular);
   if (one.kind == AggregateKind::kSum) return number_of(one.type, sum);
   if (one.type.kind == TypeKind::kDecimal) {
     return number_of(one.type,

@@ -11,30 +11,10 @@
 #include <fmt/format.h>
 
 #include "base/civil_day.h"
+#include "base/quoted.h"
 
 namespace diptych::base {
 namespace {
-
-constexpr size_t kQuotedBytesMax = 40;  // of the offending text, in a message
-
-// The text in double quotes, on one line, cut where it is long.
-std::string quoted(std::string_view text) {
-  size_t end = text.size();
-  if (end > kQuotedBytesMax) {
-    end = kQuotedBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  }
-  std::string shown = "\"";
-  for (const char c : text.substr(0, end)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown.push_back(c);
-    }
-  }
-  return shown + (end < text.size() ? "...\"" : "\"");
-}
 
 Error invalid(std::string message, SqlState state = "22P02") {
   return {ErrorCode::kInvalidArgument, state, std::move(message)};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/quoted.h"
 #include "base/utf8.h"
 #include "base/value.h"
 #include "cli/identifier.h"
@@ -18,27 +19,12 @@ using base::Error;
 using base::ErrorCode;
 using base::is_valid_utf8;
 using base::Nullability;
+using base::quoted;
 using base::Result;
 
 constexpr size_t kChunkRows = 4096;
 constexpr uint64_t kRecordsPerProgress = 8192;
-constexpr size_t kNameBytesShown = 40;
 constexpr size_t kColumnsShown = 8;
-
-// In quotes, on one line, cut where it is long.
-std::string quoted(std::string_view name) {
-  size_t end = name.size();
-  if (end > kNameBytesShown) {
-    end = kNameBytesShown;
-    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  }
-  std::string shown = "\"";
-  for (const char c : name.substr(0, end)) {
-    const auto byte = static_cast<unsigned char>(c);
-    shown += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  return shown + (end < name.size() ? "...\"" : "\"");
-}
 
 std::string some_columns(const base::TableSchema& schema) {
   std::string names;

@@ -14,6 +14,7 @@ namespace diptych::olap {
 namespace {
 
 constexpr uint32_t kNoColumn = UINT32_MAX;
+constexpr const char* kGroupsAre = "the groups of a GROUP BY";  // for messages
 
 // Whether a value over an operator's rows is a table's column as it is stored. Others are not held
 // to their type's length.
@@ -88,13 +89,13 @@ GroupTable::GroupTable(const Operator& aggregate, const Operator& source, const 
       has_keys_(!key_expressions_.empty()),
       nulls_(null_keys(key_expressions_)),
       packer_(group_key_columns(source, key_expressions_), nulls_),
-      table_(packer_, *limits.stop),
+      table_(packer_, limits, kGroupsAre),
       direct_(group_key_columns(source, key_expressions_), packer_, table_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows + kFillAhead),
       differing_numbers_(kVectorRows + kFillAhead),
-      charge_(limits.memory, "the groups of a GROUP BY") {
+      charge_(limits.memory, kGroupsAre) {
   for (const ExpressionPtr& key : key_expressions_) {
     keys_.push_back(compile_expression(*key, limits));
   }
@@ -135,7 +136,7 @@ uint32_t GroupTable::add_column(const Aggregate& aggregate) {
     arguments.insert(arguments.begin(), compile_expression(updating_argument(aggregate), limits_));
   }
   arguments_.push_back(std::move(arguments));
-  columns_.push_back(make_aggregate_column(aggregate, *limits_.stop));
+  columns_.push_back(make_aggregate_column(aggregate, limits_));
   if (!has_keys_) columns_.back()->resize(1);
   return static_cast<uint32_t>(columns_.size() - 1);
 }

@@ -452,7 +452,7 @@ std::unique_ptr<AggregateColumn> make_sum(const Aggregate& aggregate) {
   return std::make_unique<SumColumn<T>>(aggregate, scale);
 }
 
-std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate, const StopSignal& stop) {
+std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate, const QueryLimits& limits) {
   if (aggregate.kind == AggregateKind::kCountAll) return std::make_unique<CountColumn>(true);
   const PhysicalType argument = physical_type(aggregate.argument->type);
   switch (aggregate.kind) {
@@ -472,7 +472,7 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate, const St
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor: return make_bits(aggregate);
     case AggregateKind::kCovarPop: return make_covariance(aggregate);
-    case AggregateKind::kStringAgg: return make_string_agg(aggregate, stop);
+    case AggregateKind::kStringAgg: return make_string_agg(aggregate, limits);
     case AggregateKind::kPercentileCont:
     case AggregateKind::kPercentileDisc:
     case AggregateKind::kMode: return make_ordered_set(aggregate);
@@ -514,12 +514,12 @@ const Expression& updating_argument(const Aggregate& aggregate) {
 }
 
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
-                                                       const StopSignal& stop) {
+                                                       const QueryLimits& limits) {
   const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||
                         (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
-  if (!distinct) return make_plain(aggregate, stop);
+  if (!distinct) return make_plain(aggregate, limits);
   const PhysicalType argument = physical_type(updating_argument(aggregate).type);
-  return make_distinct(argument, make_plain(aggregate, stop), stop);
+  return make_distinct(argument, make_plain(aggregate, limits), limits);
 }
 
 }  // namespace diptych::olap

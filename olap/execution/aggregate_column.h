@@ -73,13 +73,13 @@ bool has_sum_states(const Aggregate& aggregate);
 // argument casts to a DOUBLE, if it does that. No digit is lost before differences are taken.
 const Expression& updating_argument(const Aggregate& aggregate);
 
-// The input of kCountAll is ignored: any Vector. The signal outlives it.
+// The input of kCountAll is ignored: any Vector.
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
-                                                       const StopSignal& stop);
+                                                       const QueryLimits& limits);
 // Gives the inner one each value of a group once, when all are in (distinct_column.cpp).
 std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
                                                std::unique_ptr<AggregateColumn> inner,
-                                               const StopSignal& stop);
+                                               const QueryLimits& limits);
 // Sums and averages of INTERVAL (interval_sums.cpp).
 std::unique_ptr<AggregateColumn> make_interval_sum(const Aggregate& aggregate);
 // Variances and standard deviations (moments.cpp).
@@ -90,7 +90,7 @@ std::unique_ptr<AggregateColumn> make_bits(const Aggregate& aggregate);
 std::unique_ptr<AggregateColumn> make_covariance(const Aggregate& aggregate);
 // string_agg (string_agg.cpp).
 std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate,
-                                                 const StopSignal& stop);
+                                                 const QueryLimits& limits);
 // Percentiles and mode (ordered_set.cpp).
 std::unique_ptr<AggregateColumn> make_ordered_set(const Aggregate& aggregate);
 

@@ -16,9 +16,9 @@ namespace {
 // Pairs of any type.
 class TablePairs {
  public:
-  TablePairs(const KeyPacker& packer, const StopSignal& stop)
+  TablePairs(const KeyPacker& packer, const QueryLimits& limits)
       : packer_(packer),
-        table_(packer, stop),
+        table_(packer, limits, "the groups of a GROUP BY"),
         keys_(size_t{kVectorRows} * packer.words()),
         hashes_(kVectorRows),
         numbers_(kVectorRows) {}
@@ -65,8 +65,10 @@ class TablePairs {
 // Pairs of which the words decide, and are few: numbers of at most 64 bits, dates, truth values.
 class WordPairs {
  public:
-  WordPairs(const KeyPacker& packer, const StopSignal& stop)
-      : packer_(packer), set_(packer.words(), stop), keys_(size_t{kVectorRows} * packer.words()) {}
+  WordPairs(const KeyPacker& packer, const QueryLimits& limits)
+      : packer_(packer),
+        set_(packer.words(), limits),
+        keys_(size_t{kVectorRows} * packer.words()) {}
 
   static bool hold(const KeyPacker& packer) {
     return packer.words_decide() && packer.words() <= WordSet::kWordsMax;
@@ -98,10 +100,10 @@ template <class Pairs>
 class DistinctColumn : public AggregateColumn {
  public:
   DistinctColumn(const KeyPacker& packer, PhysicalType argument,
-                 std::unique_ptr<AggregateColumn> inner, const StopSignal& stop)
+                 std::unique_ptr<AggregateColumn> inner, const QueryLimits& limits)
       : inner_(std::move(inner)),
         packer_(packer),
-        pairs_(packer_, stop),
+        pairs_(packer_, limits),
         values_(argument),
         groups_(PhysicalType::kInt32),
         keys_(size_t{kVectorRows} * packer_.words()) {}
@@ -221,13 +223,13 @@ class DistinctColumn : public AggregateColumn {
 
 std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
                                                std::unique_ptr<AggregateColumn> inner,
-                                               const StopSignal& stop) {
+                                               const QueryLimits& limits) {
   const PhysicalType types[] = {argument, PhysicalType::kInt32};
   const KeyPacker packer(types, NullKeys::kNever);
   if (WordPairs::hold(packer)) {
-    return std::make_unique<DistinctColumn<WordPairs>>(packer, argument, std::move(inner), stop);
+    return std::make_unique<DistinctColumn<WordPairs>>(packer, argument, std::move(inner), limits);
   }
-  return std::make_unique<DistinctColumn<TablePairs>>(packer, argument, std::move(inner), stop);
+  return std::make_unique<DistinctColumn<TablePairs>>(packer, argument, std::move(inner), limits);
 }
 
 }  // namespace diptych::olap

@@ -13,6 +13,7 @@ namespace {
 
 // Overtaken rows that may lie beside as many as there are partitions.
 constexpr uint64_t kOvertakenMin = 64 * kVectorRows;
+constexpr const char* kFirstRowsAre = "the first rows of a window's partitions";  // for messages
 
 // The column of which the predicate says that it is 1, or at most that, of whole numbers from 1 on.
 std::optional<uint32_t> column_of_firsts(const Expression& predicate) {
@@ -83,13 +84,13 @@ FirstRows::FirstRows(const RunContext& context, const Operator& window, const Ne
       keys_(keys_within(window)),
       rows_(window.children[0]->output, needed_),
       packer_(key_columns(rows_, partition_), NullKeys::kEqual),
-      table_(packer_, stop_),
+      table_(packer_, context.limits(), kFirstRowsAre),
       direct_(key_columns(rows_, partition_), packer_, table_, stop_),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
       prefixes_(kVectorRows),
-      charge_(context.memory, "the first rows of a window's partitions") {}
+      charge_(context.memory, kFirstRowsAre) {}
 
 void FirstRows::find_partitions(const Batch& batch) {
   const Selection& rows = *batch.selection;

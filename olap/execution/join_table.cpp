@@ -17,6 +17,7 @@ constexpr uint64_t kBuildRowsAWorkerMin = 16 * kVectorRows;
 constexpr uint32_t kSharingWorkersMin = 4;
 // By so many rows it is told in which order they come.
 constexpr uint64_t kOrderRows = 4 * kVectorRows;
+constexpr const char* kBuildSideIs = "the build side of a join";  // for messages
 
 std::vector<PhysicalType> key_types(const Operator& join) {
   std::vector<PhysicalType> types;
@@ -100,7 +101,7 @@ BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBu
     : rows(needed.kept_types(join), needed.kept_by(join)),
       unmatchable(needed.kept_types(join), needed.kept_by(join)),
       integer_keys(integer_key_types(join)),
-      charge(memory, "the build side of a join") {
+      charge(memory, kBuildSideIs) {
   const double expected_rows = join.children[1]->estimated_rows / parts;
   rows.expect(expected_rows);
   integer_keys.expect(expected_rows);
@@ -129,8 +130,8 @@ JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
       key_types_(key_types(join)),
       has_integer_keys_(are_integers(key_types_)),
       packer_(key_types_, NullKeys::kNever),
-      table_(packer_, *limits.stop),
-      charge_(limits.memory, "the build side of a join") {}
+      table_(packer_, limits, kBuildSideIs),
+      charge_(limits.memory, kBuildSideIs) {}
 
 size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
@@ -229,14 +230,15 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
 
 void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                GrowingArray<uint32_t>* numbers, const Workers& workers) {
-  charge_.set(charge_.bytes() +
-              numbers->size() * (kIndexBytesARow + packer_.words() * sizeof(uint64_t)));
+  const size_t bytes = numbers->size() * (kIndexBytesARow + packer_.words() * sizeof(uint64_t));
   if (workers.count_for(numbers->size(), kBuildRowsAWorkerMin) >= kSharingWorkersMin) {
+    charge_.set(charge_.bytes() + bytes);
     number_by_hash_shared(parts, numbers, workers);
     return;
   }
   const StopSignal& stop = workers.stop();
-  table_.reserve(numbers->size());
+  table_.reserve(numbers->size());  // it charges its slots itself meanwhile
+  charge_.set(charge_.bytes() + bytes);
   uint64_t row = 0;
   const auto insert = [&](const uint64_t* keys, const uint64_t* hashes, uint32_t count) {
     stop.check();

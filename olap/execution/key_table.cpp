@@ -49,12 +49,14 @@ void KeyTable::make_room(uint32_t keys) {
 }
 
 void KeyTable::rebuild(uint64_t slots) {
+  MemoryCharge more(limits_.memory, what_);
+  more.set(slots * sizeof(uint64_t) - slots_.bytes());
   slots_ = GrowingArray<uint64_t>();
   slots_.resize(slots);
   slot_mask_ = slots - 1;
-  stop_->fill(slots_.data(), slots, uint64_t{0});
+  limits_.stop->fill(slots_.data(), slots, uint64_t{0});
   for (uint32_t number = 0; number < size(); ++number) {
-    stop_->check_at(number);
+    limits_.stop->check_at(number);
     if (number + kPrefetchKeys < size()) {
       __builtin_prefetch(&slots_[hashes_[number + kPrefetchKeys] & slot_mask_], 1);
     }

@@ -7,7 +7,8 @@
 // the caches near the core.
 //
 // Threads    find() from any number, while nobody inserts.
-// Limits     2^32 - 2 keys; beyond: QueryFailure(kOutOfMemory). Memory: std::bad_alloc.
+// Limits     2^32 - 2 keys; beyond, or over the memory limit: QueryFailure(kOutOfMemory). Memory:
+//            std::bad_alloc.
 
 #pragma once
 
@@ -16,6 +17,7 @@
 
 #include "olap/execution/column_store.h"
 #include "olap/execution/key_packer.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/workers.h"
 
 namespace diptych::olap {
@@ -24,9 +26,11 @@ class KeyTable {
  public:
   static constexpr uint32_t kNoKey = UINT32_MAX;
 
-  // Keeps references to both. The signal is looked at while the table grows; where that throws, it
-  // is good for nothing but its end.
-  KeyTable(const KeyPacker& packer, const StopSignal& stop) : packer_(&packer), stop_(&stop) {}
+  // Keeps references. Memory that it takes while it grows is charged meanwhile, before it is
+  // touched, as a part of `what` (a literal: "the build side of a join"), and the signal is looked
+  // at; where either throws, it is good for nothing but its end.
+  KeyTable(const KeyPacker& packer, const QueryLimits& limits, const char* what)
+      : packer_(&packer), limits_(limits), what_(what) {}
 
   uint32_t size() const { return static_cast<uint32_t>(hashes_.size()); }
   const uint64_t* keys() const { return keys_.data(); }
@@ -54,7 +58,8 @@ class KeyTable {
   void append(const uint64_t* keys, const uint64_t* hashes, uint32_t count);
 
   // Into an empty table: as find_or_insert() of all these keys, whose texts stay, would number
-  // them, by all workers (key_table_build.cpp). Benchmark: BM_BuildKeyTable.
+  // them, by all workers (key_table_build.cpp). The caller has charged the memory. Benchmark:
+  // BM_BuildKeyTable.
   void build(GrowingArray<uint64_t> keys, GrowingArray<uint64_t> hashes, const Workers& workers,
              uint32_t* numbers);
 
@@ -84,7 +89,8 @@ class KeyTable {
   static constexpr uint64_t kTagMask = ~uint64_t{UINT32_MAX};
 
   const KeyPacker* packer_;
-  const StopSignal* stop_;
+  const QueryLimits limits_;
+  const char* const what_;
   GrowingArray<uint64_t> slots_;  // hash & kTagMask | number + 1; 0 is free
   uint32_t placed_ = 0;           // keys that have a slot: all, or there are appended ones
   uint64_t slot_mask_ = 0;

@@ -3,9 +3,9 @@
 //
 // Counted is what grows with the data: the rows, keys and groups that operators keep, the result's
 // cells, and the long texts that expressions make for a vector (counted_text.h). A holder says
-// after each batch what it has by then, so that a worker is over the limit by what one batch adds:
-// rows, or a hash table's doubling. Texts say so one by one. Not counted is what each worker has
-// once: the vectors in flight themselves, which are of one size.
+// after each batch what it has by then, so that a worker is over the limit by the rows that one
+// batch adds; a hash table asks before it doubles. Texts say so one by one. Not counted is what
+// each worker has once: the vectors in flight themselves, which are of one size.
 //
 // Threads    a budget: any number. A charge: one, and it goes before its budget.
 // Errors     QueryFailure(kOutOfMemory), which says which of the two limits it was; what would be

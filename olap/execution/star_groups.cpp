@@ -11,6 +11,7 @@ namespace {
 
 // With so many queries of a word, turning whole squares of bits is cheaper than query by query.
 constexpr size_t kTransposeMin = 6;
+constexpr const char* kStarGroupsAre = "the groups of a shared star pass";  // for messages
 
 // Bit j of rows[i] for bit i of rows[j] (Warren, Hacker's Delight, 7-3).
 void transpose(uint64_t* rows) {
@@ -31,7 +32,7 @@ void transpose(uint64_t* rows) {
 StarGroups::StarGroups(const StarGrouping& grouping, const QueryLimits& limits)
     : grouping_(grouping),
       packer_(grouping.types, NullKeys::kEqual),
-      table_(packer_, *limits.stop),
+      table_(packer_, limits, kStarGroupsAre),
       states_(grouping.queries.size()),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
@@ -39,7 +40,7 @@ StarGroups::StarGroups(const StarGrouping& grouping, const QueryLimits& limits)
       group_of_slot_(kVectorRows),
       groups_of_rows_(kVectorRows),
       bits_(size_t{64} * kVectorWords),
-      charge_(limits.memory, "the groups of a shared star pass") {
+      charge_(limits.memory, kStarGroupsAre) {
   for (size_t i = 0; i < grouping.queries.size(); ++i) {
     const StarGrouping::Query& query = grouping.queries[i];
     const size_t word = query.number / 64;
@@ -47,7 +48,7 @@ StarGroups::StarGroups(const StarGrouping& grouping, const QueryLimits& limits)
     words_.back().queries |= uint64_t{1} << (query.number % 64);
     words_.back().end = i + 1;
     for (const Aggregate& aggregate : query.query->aggregates) {
-      states_[i].aggregates.push_back(make_aggregate_column(aggregate, *limits.stop));
+      states_[i].aggregates.push_back(make_aggregate_column(aggregate, limits));
     }
     if (grouping.parts.empty()) grow(&states_[i]);
   }

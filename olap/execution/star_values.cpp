@@ -8,7 +8,7 @@ namespace diptych::olap {
 StarValues::StarValues(PhysicalType type, const QueryLimits& limits)
     : type_(type),
       packer_(std::span(&type_, 1), NullKeys::kEqual),
-      table_(packer_, *limits.stop),
+      table_(packer_, limits, "the values of a shared star pass"),
       packed_(size_t{kVectorRows} * packer_.words()),
       hashes_(kVectorRows),
       found_(kVectorRows),

@@ -47,9 +47,9 @@ std::vector<SortKey> order_of(const Aggregate& aggregate) {
 // Which rows are the first of their group with their text. It gives up where that pays for few.
 class FirstTexts {
  public:
-  explicit FirstTexts(const StopSignal& stop)
+  explicit FirstTexts(const QueryLimits& limits)
       : packer_(kColumns, NullKeys::kNever),
-        table_(packer_, stop),
+        table_(packer_, limits, "the groups of a GROUP BY"),
         by_slot_(PhysicalType::kInt32),
         keys_(size_t{kVectorRows} * packer_.words()),
         hashes_(kVectorRows),
@@ -98,11 +98,11 @@ class FirstTexts {
 
 class StringAggColumn : public RowsByGroup {
  public:
-  StringAggColumn(const Aggregate& aggregate, const StopSignal& stop)
+  StringAggColumn(const Aggregate& aggregate, const QueryLimits& limits)
       : RowsByGroup(argument_types(aggregate), order_of(aggregate)),
         distinct_(aggregate.distinct),
         has_delimiter_by_row_(has_delimiter_by_row(aggregate)) {
-    if (distinct_ && !has_delimiter_by_row_) first_texts_ = std::make_unique<FirstTexts>(stop);
+    if (distinct_ && !has_delimiter_by_row_) first_texts_ = std::make_unique<FirstTexts>(limits);
   }
 
   void resize(uint32_t groups) override { results_.resize(groups, Result{}); }
@@ -205,12 +205,12 @@ class StringAggColumn : public RowsByGroup {
 }  // namespace
 
 std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate,
-                                                 const StopSignal& stop) {
+                                                 const QueryLimits& limits) {
   if (aggregate.further.empty() || !aggregate.argument->type.is_string() ||
       !aggregate.further[0]->type.is_string()) {
     fail_query(base::ErrorCode::kUnsupported, "string_agg takes a text and a delimiter");
   }
-  return std::make_unique<StringAggColumn>(aggregate, stop);
+  return std::make_unique<StringAggColumn>(aggregate, limits);
 }
 
 }  // namespace diptych::olap

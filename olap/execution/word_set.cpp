@@ -50,7 +50,7 @@ uint32_t read_slots(const uint64_t* slots, uint64_t slot_count, uint64_t* place,
 
 }  // namespace
 
-WordSet::WordSet(uint32_t words, const StopSignal& stop) : words_(words), stop_(&stop) {
+WordSet::WordSet(uint32_t words, const QueryLimits& limits) : words_(words), limits_(limits) {
   DIPTYCH_CHECK(words >= 1 && words <= kWordsMax, "keys have one word or two");
 }
 
@@ -78,14 +78,17 @@ void WordSet::grow(uint64_t keys) {
   GrowingArray<uint64_t> smaller = std::move(slots_);
   const uint64_t smaller_count = slot_count_;
   slot_count_ = std::bit_ceil(std::max(keys * 2, kSlotsMin));
+  // The smaller one is charged by who holds the set.
+  MemoryCharge larger(limits_.memory, "the groups of a GROUP BY");
+  larger.set(slot_count_ * kWords * sizeof(uint64_t));
   slots_ = GrowingArray<uint64_t>();
   slots_.resize(slot_count_ * kWords);
-  stop_->fill(slots_.data(), slot_count_ * kWords, uint64_t{0});
+  limits_.stop->fill(slots_.data(), slot_count_ * kWords, uint64_t{0});
   shift_ = static_cast<uint32_t>(64 - std::countr_zero(slot_count_));
   filled_ = 0;
   uint64_t moved[kVectorRows * kWords];
   for (uint64_t from = 0; from < smaller_count;) {
-    stop_->check_at(from);
+    limits_.stop->check_at(from);
     place<kWords>(moved, read_slots<kWords>(smaller.data(), smaller_count, &from, moved));
   }
 }
@@ -152,7 +155,7 @@ void WordSet::make_dense() {
   uint64_t kept = 0;
   uint64_t moved[kVectorRows * kWordsMax];
   for (uint64_t from = 0; from < slot_count_;) {
-    stop_->check_at(from);
+    limits_.stop->check_at(from);
     const uint32_t count = with_words(words_, [&](auto words) {
       return read_slots<words>(slots_.data(), slot_count_, &from, moved);
     });

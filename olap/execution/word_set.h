@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "olap/execution/growing_array.h"
-#include "olap/execution/stop_signal.h"
+#include "olap/execution/memory_budget.h"
 
 namespace diptych::olap {
 
@@ -25,8 +25,9 @@ class WordSet {
  public:
   static constexpr uint32_t kWordsMax = 2;
 
-  // Of keys of 1 or 2 words. The signal outlives it.
-  WordSet(uint32_t words, const StopSignal& stop);
+  // Of keys of 1 or 2 words. While it grows, both arrays are charged, before they are touched, and
+  // the signal is looked at; where either throws, it is good for nothing but its end.
+  WordSet(uint32_t words, const QueryLimits& limits);
 
   // How many keys it has; at most 2^32 - 2, or the query fails (kOutOfMemory).
   uint32_t size() const { return static_cast<uint32_t>(filled_) + (has_zero_ ? 1 : 0); }
@@ -56,7 +57,7 @@ class WordSet {
   void grow(uint64_t keys);  // room for so many
 
   const uint32_t words_;
-  const StopSignal* const stop_;
+  const QueryLimits limits_;
   GrowingArray<uint64_t> slots_;
   uint64_t slot_count_ = 0;  // a power of two, or 0
   uint32_t shift_ = 64;

@@ -17,7 +17,7 @@ class Groups {
  public:
   Groups(const std::vector<KeyColumn>& columns, NullKeys nulls)
       : packer_(columns, nulls),
-        table_(packer_, stop_),
+        table_(packer_, QueryLimits{&memory_, &stop_}, "keys"),
         direct_(columns, packer_, table_, stop_),
         packed_(size_t{kVectorRows} * packer_.words()),
         hashes_(kVectorRows) {}
@@ -42,6 +42,7 @@ class Groups {
  private:
   StopFlag never_{false};
   StopSignal stop_{&never_};
+  MemoryBudget memory_{MemoryLimits{}};
   KeyPacker packer_;
   KeyTable table_;
   DirectGroups direct_;

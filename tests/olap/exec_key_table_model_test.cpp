@@ -92,13 +92,15 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
   std::mt19937_64 random(seed);
   const StopFlag never{false};
   const StopSignal stop(&never);
+  MemoryBudget memory{MemoryLimits{}};
+  const QueryLimits limits{&memory, &stop};
   const PhysicalType types[] = {PhysicalType::kInt64};
   const KeyPacker packer(types, NullKeys::kNever);
   for (const KeysShape& shape : kKeysShapes) {
     SCOPED_TRACE(shape.what);
     const TestKeys keys = make_keys(shape, &random);
     std::vector<uint32_t> numbers(shape.rows);
-    KeyTable batches(packer, stop);
+    KeyTable batches(packer, limits, "keys");
     for (uint64_t first = 0; first < shape.rows; first += kVectorRows) {
       batches.find_or_insert(
           &keys.keys[first], &keys.hashes[first],
@@ -108,7 +110,7 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     ASSERT_EQ(numbers, keys.expected);
     expect_model(batches, keys, shape, &random);
 
-    KeyTable copied(packer, stop);
+    KeyTable copied(packer, limits, "keys");
     for (uint32_t first = 0; first < batches.size(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, batches.size() - first);
       copied.insert_new(batches.keys() + first, batches.hashes() + first, count, numbers.data());
@@ -117,7 +119,7 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     expect_model(copied, keys, shape, &random);
 
     // What was appended has slots once a key is looked for.
-    KeyTable appended(packer, stop);
+    KeyTable appended(packer, limits, "keys");
     appended.append(batches.keys(), batches.hashes(), batches.size());
     if (shape.rows != 0) {
       uint32_t number = 0;
@@ -129,7 +131,7 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     for (const uint32_t workers : {1, 2, 3, 8}) {
       SCOPED_TRACE(testing::Message() << workers << " workers");
       ExecutionArena arena(placement(workers));
-      KeyTable table(packer, stop);
+      KeyTable table(packer, limits, "keys");
       std::fill(numbers.begin(), numbers.end(), 77);
       table.build(array_of(keys.keys), array_of(keys.hashes), Workers(&arena, stop),
                   numbers.data());
@@ -144,7 +146,8 @@ TEST(KeyTable, LooksAtTheSignalWhileItGrows) {
   const KeyPacker packer(types, NullKeys::kNever);
   StopFlag flag{false};
   const StopSignal stop(&flag);
-  KeyTable table(packer, stop);
+  MemoryBudget memory{MemoryLimits{}};
+  KeyTable table(packer, QueryLimits{&memory, &stop}, "keys");
   const auto insert = [&](uint64_t key) {
     const uint64_t hash = scattered(key);
     uint32_t number;
@@ -159,6 +162,30 @@ TEST(KeyTable, LooksAtTheSignalWhileItGrows) {
   };
   EXPECT_THROW(grow(), QueryFailure);
   EXPECT_GT(key, 10u) << "a key that has room costs no look";
+}
+
+TEST(KeyTable, AsksForRoomBeforeItGrows) {
+  const PhysicalType types[] = {PhysicalType::kInt64};
+  const KeyPacker packer(types, NullKeys::kNever);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  MemoryBudget memory{MemoryLimits{.query_bytes_max = size_t{64} << 10}};
+  MemoryCharge kept(&memory, "the table");
+  KeyTable table(packer, QueryLimits{&memory, &stop}, "keys");
+  size_t slot_bytes = 0;
+  const auto grow = [&] {
+    for (uint64_t key = 0; key < 1'000'000; ++key) {
+      const uint64_t hash = scattered(key);
+      uint32_t number;
+      table.find_or_insert(&key, &hash, 1, StringLife::kQuery, &number);
+      slot_bytes = table.memory_bytes() - table.size() * 2 * sizeof(uint64_t);
+      kept.set(table.memory_bytes());
+    }
+  };
+  EXPECT_THROW(grow(), QueryFailure);
+  // 1,024 keys with their hashes lie beside them.
+  EXPECT_EQ(table.size(), 1024u);
+  EXPECT_EQ(slot_bytes, size_t{16} << 10);
 }
 
 }  // namespace

@@ -184,7 +184,8 @@ TEST_F(ExecutionStress, StepsBetweenPipelinesAreSharedOut) {
     packer.pack(vectors, selection, keys.data() + first, hashes.data() + first);
   }
   std::vector<uint32_t> numbers(keys.size());
-  KeyTable table(packer, stop);
+  MemoryBudget memory{MemoryLimits{}};
+  KeyTable table(packer, QueryLimits{&memory, &stop}, "keys");
   table.build(std::move(keys), std::move(hashes), workers, numbers.data());
   EXPECT_EQ(table.size(), 60'000U);
   ColumnStore* const others[] = {&more};
@@ -200,7 +201,6 @@ TEST_F(ExecutionStress, StepsBetweenPipelinesAreSharedOut) {
   aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(0, kBigIntType)));
   const OperatorPtr op = aggregate(scan(base::TableId(0), {kBigIntType}), std::move(group_keys),
                                    std::move(aggregates));
-  MemoryBudget memory{MemoryLimits{}};
   MergedGroups::Tables parts;
   for (uint32_t part = 0; part < kThreads; ++part) {
     parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &stop}));

@@ -74,9 +74,11 @@ TEST_P(WordSetModel, HasTheKeysOnce) {
   std::mt19937_64 random(words);
   const StopFlag flag{false};
   const StopSignal stop(&flag);
+  MemoryBudget memory{MemoryLimits{}};
+  const QueryLimits limits{&memory, &stop};
   for (const SetShape& shape : kSetShapes) {
     SCOPED_TRACE(shape.what);
-    WordSet set(words, stop);
+    WordSet set(words, limits);
     std::set<Key> model;
     std::vector<uint64_t> batch;
     for (uint64_t row = 0; row < shape.rows;) {
@@ -111,17 +113,19 @@ TEST_P(WordSetModel, TakesAnotherSetsKeys) {
   const uint32_t words = GetParam();
   const StopFlag flag{false};
   const StopSignal stop(&flag);
+  MemoryBudget memory{MemoryLimits{}};
+  const QueryLimits limits{&memory, &stop};
   const auto fill = [&](uint64_t first, uint64_t end, WordSet* set) {
     for (uint64_t key = first; key < end; ++key) {
       const uint64_t both[] = {key, key};
       set->add(both, 1);
     }
   };
-  WordSet from(words, stop);
+  WordSet from(words, limits);
   fill(0, kKeys, &from);
   for (const uint64_t there : {uint64_t{0}, uint64_t{1'000}, kKeys / 2, kKeys * 5 / 4, kKeys * 2}) {
     SCOPED_TRACE(there);
-    WordSet to(words, stop);
+    WordSet to(words, limits);
     fill(kKeys / 2, kKeys / 2 + there, &to);
     to.expect(from.size());
     std::vector<uint64_t> keys(size_t{kVectorRows} * words);
@@ -129,6 +133,27 @@ TEST_P(WordSetModel, TakesAnotherSetsKeys) {
     while (const uint32_t count = from.read(&place, keys.data())) to.add(keys.data(), count);
     EXPECT_EQ(to.size(), std::max(kKeys, kKeys / 2 + there));
   }
+}
+
+// Both arrays are there while keys are moved.
+TEST_P(WordSetModel, AsksForRoomBeforeItGrows) {
+  const uint32_t words = GetParam();
+  const StopFlag flag{false};
+  const StopSignal stop(&flag);
+  MemoryBudget memory{MemoryLimits{.query_bytes_max = size_t{64} << 10}};
+  MemoryCharge kept(&memory, "the set");
+  WordSet set(words, QueryLimits{&memory, &stop});
+  size_t bytes = 0;
+  const auto fill = [&] {
+    for (uint64_t key = 1; key < 1'000'000; ++key) {
+      const uint64_t both[] = {key, key};
+      set.add(both, 1);
+      kept.set(set.memory_bytes());
+      bytes = set.memory_bytes();
+    }
+  };
+  EXPECT_THROW(fill(), QueryFailure);
+  EXPECT_EQ(bytes, size_t{32} << 10) << "the next array would be of 64 KiB";
 }
 
 INSTANTIATE_TEST_SUITE_P(Words, WordSetModel, ::testing::Values(1U, 2U));

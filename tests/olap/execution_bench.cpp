@@ -345,11 +345,12 @@ void BM_BuildKeyTable(benchmark::State& state) {
   }
   const StopFlag never{false};
   const StopSignal stop(&never);
+  MemoryBudget memory{MemoryLimits{}};
   ExecutionArena arena(placement(static_cast<uint32_t>(state.range(1))));
   const Workers workers(&arena, stop);
   std::vector<uint32_t> numbers(kKeys);
   for (auto _ : state) {
-    KeyTable table(packer, stop);
+    KeyTable table(packer, QueryLimits{&memory, &stop}, "keys");
     if (workers.count() == 1) {
       table.reserve(kKeys);
       for (size_t first = 0; first < kKeys; first += kVectorRows) {

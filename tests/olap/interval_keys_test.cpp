@@ -28,7 +28,8 @@ Numbered numbered(const std::vector<base::Interval>& intervals, const std::vecto
   const KeyPacker packer(types, NullKeys::kEqual);
   const StopFlag never{false};
   const StopSignal stop(&never);
-  KeyTable table(packer, stop);
+  MemoryBudget memory{MemoryLimits{}};
+  KeyTable table(packer, QueryLimits{&memory, &stop}, "keys");
   VectorBuffer first(PhysicalType::kInt32);
   VectorBuffer second(PhysicalType::kInterval);
   for (size_t i = 0; i < intervals.size(); ++i) {

@@ -85,7 +85,7 @@ struct DatabaseOptions {
   // its operators), goes to the long lane (dispatcher/long_lane.h), where it begins anew on a newer
   // snapshot of its own and holds nobody up; 0: none does. So many run at a time, the others wait.
   // Queries that scan together have so long together, too, and begin anew alone; a pass of star
-  // queries (olap/execution/star_batch.h) is not ended by it.
+  // queries (olap/execution/star/star_batch.h) is not ended by it.
   uint64_t long_query_ns = 0;
   double long_query_rows = 0;
   uint32_t long_queries_max = 1;

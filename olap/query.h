@@ -120,7 +120,7 @@ struct QueryRun {
 // Called once for each query of a batch when it has ended, on the thread of run_batch.
 using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;
 
-class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's cores
+class ExecutionArena;  // olap/execution/threads/arena.h: the TBB arena on the replica's cores
 
 // How many rows the plan's operators are thought to give out, in all.
 double estimated_rows(const Plan& plan);

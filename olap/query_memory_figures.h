@@ -1,4 +1,4 @@
-// QueryMemoryFigures: what the large blocks of queries take (olap/execution/query_memory.h).
+// QueryMemoryFigures: what the large blocks of queries take (olap/execution/limits/query_memory.h).
 
 #pragma once
 

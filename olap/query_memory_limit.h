@@ -1,5 +1,5 @@
 // QueryMemoryLimit: how many bytes all queries of a database may keep together: what those that run
-// have (olap/execution/memory_budget.h), and the results that somebody still holds.
+// have (olap/execution/limits/memory_budget.h), and the results that somebody still holds.
 //
 //   try_add(before the rows are there) ──► give_back        as operators grow and go
 //                                     └──► MemoryHold       a result: until its last copy goes

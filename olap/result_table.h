@@ -33,8 +33,8 @@
 #include "base/string_ref.h"
 #include "base/types.h"
 #include "base/value.h"
-#include "olap/execution/growing_array.h"
-#include "olap/execution/query_heap.h"
+#include "olap/execution/limits/growing_array.h"
+#include "olap/execution/limits/query_heap.h"
 #include "olap/query_memory_limit.h"
 
 namespace diptych::olap {

@@ -37,6 +37,11 @@ MAY_INCLUDE = {
     "cli/": ("base/", "dispatcher/", "workloads/", "cli/"),
     "examples/": ("base/", "dispatcher/", "examples/"),
 }
+# Layers, the lowest first: a file may include what lies in its own layer and in those below. The
+# longest prefix wins.
+LAYERS = tuple("olap/execution/" + folder for folder in (
+    "limits/", "threads/", "vector/", "pattern/", "expression/", "key/", "pipeline/", "join/",
+    "scan/", "sort/", "group/", "window/", "star/", "")) + ("olap/sql/",)
 CODE_FOLDERS = ("base", "storage", "propagation", "oltp", "olap", "dispatcher", "workloads", "cli",
                 "examples", "tests")
 FOLDERS_WITH_README = CODE_FOLDERS + ("tools",)
@@ -214,6 +219,23 @@ def check_include_rule(file: SourceFile, project: Project) -> Iterator[Finding]:
         elif include.quoted:
             yield Finding(include.line, f'"{include.path}": write the path from the root for a '
                           "header of ours, angle brackets for a library's")
+
+
+def layer_of(path: str) -> int | None:
+    layers = [layer for layer, folder in enumerate(LAYERS) if path.startswith(folder)]
+    return max(layers, key=lambda layer: len(LAYERS[layer])) if layers else None
+
+
+@rule("layer")
+def check_layers(file: SourceFile, project: Project) -> Iterator[Finding]:
+    layer = layer_of(file.path)
+    if layer is None:
+        return
+    for include in file.includes:
+        included = layer_of(include.path)
+        if included is not None and included > layer:
+            yield Finding(include.line, f"{LAYERS[layer]} lies below {LAYERS[included]}: it must "
+                          f"not include {include.path}")
 
 
 @rule("private")

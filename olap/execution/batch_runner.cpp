@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "olap/execution/plan_meter.h"
+#include "olap/execution/limits/query_failure.h"
+#include "olap/execution/pipeline/plan_meter.h"
 #include "olap/execution/plan_runner.h"
-#include "olap/execution/query_failure.h"
 #include "olap/execution/riding_plans.h"
-#include "olap/execution/shared_scans.h"
+#include "olap/execution/scan/shared_scans.h"
 
 namespace diptych::olap {
 

@@ -17,10 +17,10 @@
 #include <span>
 #include <vector>
 
-#include "olap/execution/pipeline.h"
-#include "olap/execution/row_stages.h"
-#include "olap/execution/star_batch.h"
-#include "olap/execution/star_query.h"
+#include "olap/execution/pipeline/pipeline.h"
+#include "olap/execution/pipeline/row_stages.h"
+#include "olap/execution/star/star_batch.h"
+#include "olap/execution/star/star_query.h"
 #include "olap/execution/task.h"
 
 namespace diptych::olap {

@@ -6,17 +6,18 @@
 
 #include <fmt/format.h>
 
-#include "olap/execution/expand.h"
-#include "olap/execution/kept_rows.h"
-#include "olap/execution/plan_meter.h"
-#include "olap/execution/query_failure.h"
+#include "olap/execution/group/expand.h"
+#include "olap/execution/limits/query_failure.h"
+#include "olap/execution/pipeline/group_keys.h"
+#include "olap/execution/pipeline/plan_meter.h"
 #include "olap/execution/result_stage.h"
-#include "olap/execution/scan_pass.h"
+#include "olap/execution/scan/scan_pass.h"
+#include "olap/execution/scan/shared_scans.h"
 #include "olap/execution/set_operation.h"
-#include "olap/execution/shared_scans.h"
-#include "olap/execution/sort.h"
-#include "olap/execution/sorted_rows.h"
-#include "olap/execution/window_totals.h"
+#include "olap/execution/sort/sort.h"
+#include "olap/execution/sort/sorted_rows.h"
+#include "olap/execution/window/kept_rows.h"
+#include "olap/execution/window/window_totals.h"
 
 namespace diptych::olap {
 

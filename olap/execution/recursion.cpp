@@ -3,9 +3,9 @@
 #include <atomic>
 #include <numeric>
 
-#include "olap/execution/plan_meter.h"
+#include "olap/execution/limits/query_failure.h"
+#include "olap/execution/pipeline/plan_meter.h"
 #include "olap/execution/plan_runner.h"
-#include "olap/execution/query_failure.h"
 #include "olap/execution/set_operation.h"
 
 namespace diptych::olap {

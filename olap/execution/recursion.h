@@ -23,11 +23,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "olap/execution/aggregate.h"
-#include "olap/execution/column_store.h"
-#include "olap/execution/memory_budget.h"
-#include "olap/execution/pipeline.h"
-#include "olap/execution/workers.h"
+#include "olap/execution/group/aggregate.h"
+#include "olap/execution/limits/memory_budget.h"
+#include "olap/execution/pipeline/pipeline.h"
+#include "olap/execution/threads/workers.h"
+#include "olap/execution/vector/column_store.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {

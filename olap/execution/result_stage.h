@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "olap/execution/memory_budget.h"
-#include "olap/execution/pipeline.h"
+#include "olap/execution/limits/memory_budget.h"
+#include "olap/execution/pipeline/pipeline.h"
 #include "olap/result_table.h"
 
 namespace diptych::olap {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "olap/execution/scan.h"
+#include "olap/execution/scan/scan.h"
 
 namespace diptych::olap {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "olap/execution/pipeline.h"
+#include "olap/execution/pipeline/pipeline.h"
 
 namespace diptych::olap {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "olap/execution/expression.h"
-#include "olap/execution/like_pattern.h"
+#include "olap/execution/expression/expression.h"
+#include "olap/execution/pattern/like_pattern.h"
 #include "olap/sql/sampled_predicate.h"
 
 namespace diptych::olap {

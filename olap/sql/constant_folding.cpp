@@ -7,7 +7,7 @@
 
 #include "base/civil_day.h"
 #include "olap/date_range.h"
-#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/expression/comparison_kernels.h"
 #include "olap/sql/type_rules.h"
 
 namespace diptych::olap {

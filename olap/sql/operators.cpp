@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "olap/decimal_text.h"
-#include "olap/execution/column_range.h"
+#include "olap/execution/vector/column_range.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/type_rules.h"
 

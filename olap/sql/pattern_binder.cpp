@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "olap/execution/similar_pattern.h"
+#include "olap/execution/pattern/similar_pattern.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/type_rules.h"

@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "olap/execution/row_functions.h"
+#include "olap/execution/expression/row_functions.h"
 #include "olap/sql/function_call.h"
 #include "olap/sql/type_rules.h"
 

@@ -6,7 +6,7 @@
 //   ... aggregate [sum(x)] by [k]              ... aggregate [sum(x)] by [k]
 //     join ...                                   join ...
 //
-// The two that are then equal are computed once (olap/execution/repeated_operators.h): CH's and
+// The two that are then equal are computed once (execution/pipeline/repeated_operators.h): CH's and
 // TPC-H's Q11 join once, whose HAVING compares a group's sum with all groups'.
 //
 // What rolls up: sums of integers and decimals, which are exact in any order; min and max; counts

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/string_ref.h"
-#include "olap/execution/expression.h"
-#include "olap/execution/memory_budget.h"
-#include "olap/execution/query_failure.h"
-#include "olap/execution/stop_signal.h"
+#include "olap/execution/expression/expression.h"
+#include "olap/execution/limits/memory_budget.h"
+#include "olap/execution/limits/query_failure.h"
+#include "olap/execution/limits/stop_signal.h"
 
 namespace diptych::olap {
 namespace {

@@ -78,6 +78,26 @@ class IncludeRules(RuleTest):
     def test_an_include_in_a_comment_is_none(self) -> None:
         self.assert_clean("include", "base/a.cpp", '/*\n#include "oltp/b.h"\n*/\n// #include "x.h"')
 
+    def test_layers(self) -> None:
+        forbidden = [
+            ("olap/execution/limits/a.cpp", "olap/execution/vector/b.h"),
+            ("olap/execution/join/a.cpp", "olap/execution/scan/b.h"),
+            ("olap/execution/star/a.cpp", "olap/execution/plan_runner.h"),
+            ("olap/execution/a.cpp", "olap/sql/b.h"),
+        ]
+        for path, include in forbidden:
+            self.assert_found("layer", path, 2, f'\n#include "{include}"\n')
+        allowed = [
+            ("olap/execution/scan/a.cpp", "olap/execution/scan/b.h"),
+            ("olap/execution/scan/a.cpp", "olap/execution/join/b.h"),
+            ("olap/execution/a.cpp", "olap/execution/star/b.h"),
+            ("olap/execution/a.cpp", "olap/b.h"),
+            ("olap/sql/a.cpp", "olap/execution/expression/b.h"),
+            ("olap/a.cpp", "olap/sql/b.h"), ("tests/olap/a.cpp", "olap/execution/star/b.h"),
+        ]
+        for path, include in allowed:
+            self.assert_clean("layer", path, f'#include "{include}"\n')
+
     def test_private_folders(self) -> None:
         line = '#include "olap/sql/detail/lexer.h"\n'
         self.assert_found("private", "olap/scan.cpp", 1, line)

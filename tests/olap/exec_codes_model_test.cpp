@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/column_predicate.h"
+#include "olap/execution/scan/column_predicate.h"
 #include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 

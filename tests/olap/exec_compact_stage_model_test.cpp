@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/compact_stage.h"
+#include "olap/execution/pipeline/compact_stage.h"
 
 namespace diptych::olap::test {
 namespace {

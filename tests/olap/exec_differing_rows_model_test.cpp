@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "olap/execution/differing_rows.h"
-#include "olap/execution/leaf_columns.h"
+#include "olap/execution/scan/leaf_columns.h"
+#include "olap/execution/vector/differing_rows.h"
 #include "tests/olap/exec_operator_model.h"
 
 namespace diptych::olap::test {

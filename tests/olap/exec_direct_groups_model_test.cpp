@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/direct_groups.h"
+#include "olap/execution/group/direct_groups.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {

@@ -1,7 +1,7 @@
 // The first row of each partition of a window against the naive reference, and when a filter wants
 // no more of a window than these.
 
-#include "olap/execution/first_rows.h"
+#include "olap/execution/window/first_rows.h"
 #include "tests/olap/exec_operator_model.h"
 
 namespace diptych::olap::test {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/growing_array.h"
+#include "olap/execution/limits/growing_array.h"
 #include "olap/query_memory_figures.h"
 
 namespace diptych::olap::test {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/int128.h"
-#include "olap/execution/column_range.h"
-#include "olap/execution/join_filter.h"
-#include "olap/execution/plan_meter.h"
+#include "olap/execution/join/join_filter.h"
+#include "olap/execution/pipeline/plan_meter.h"
+#include "olap/execution/vector/column_range.h"
 #include "tests/olap/analyzed_plan.h"
 
 namespace diptych::olap::test {

@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "base/civil_day.h"
-#include "olap/execution/arithmetic_kernels.h"
-#include "olap/execution/ascii_case.h"
-#include "olap/execution/leaf_filter.h"
-#include "olap/execution/like_pattern.h"
-#include "olap/execution/text_memo.h"
-#include "olap/execution/text_search.h"
-#include "olap/execution/unit_rounding.h"
-#include "olap/execution/utf8_text.h"
+#include "olap/execution/expression/arithmetic_kernels.h"
+#include "olap/execution/expression/unit_rounding.h"
+#include "olap/execution/pattern/like_pattern.h"
+#include "olap/execution/pattern/text_memo.h"
+#include "olap/execution/pattern/text_search.h"
+#include "olap/execution/scan/leaf_filter.h"
+#include "olap/execution/vector/ascii_case.h"
+#include "olap/execution/vector/utf8_text.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {

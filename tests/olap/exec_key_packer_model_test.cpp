@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "olap/execution/group_runs.h"
-#include "olap/execution/key_packer.h"
-#include "olap/execution/query_failure.h"
+#include "olap/execution/group/group_runs.h"
+#include "olap/execution/key/key_packer.h"
+#include "olap/execution/limits/query_failure.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include "olap/execution/equal_runs.h"
-#include "olap/execution/key_places.h"
-#include "olap/execution/probe_kernels.h"
+#include "olap/execution/key/key_places.h"
+#include "olap/execution/vector/equal_runs.h"
+#include "olap/execution/vector/probe_kernels.h"
 
 namespace diptych::olap::test {
 namespace {

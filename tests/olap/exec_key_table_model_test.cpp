@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/key_table.h"
-#include "olap/execution/query_failure.h"
+#include "olap/execution/key/key_table.h"
+#include "olap/execution/limits/query_failure.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {

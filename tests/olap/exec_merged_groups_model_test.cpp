@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/merged_groups.h"
+#include "olap/execution/group/merged_groups.h"
 #include "olap/execution/result_stage.h"
 #include "tests/olap/exec_naive.h"
 #include "tests/sanitizers.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/window.h"
+#include "olap/execution/window/window.h"
 
 namespace diptych::olap::test {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/key_table.h"
-#include "olap/execution/merged_groups.h"
-#include "olap/execution/sorted_rows.h"
+#include "olap/execution/group/merged_groups.h"
+#include "olap/execution/key/key_table.h"
+#include "olap/execution/sort/sorted_rows.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/read_ahead.h"
+#include "olap/execution/scan/read_ahead.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/partition_model.h"
 #include "tests/storage/temporary_directory.h"

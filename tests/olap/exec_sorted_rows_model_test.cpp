@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/comparison_kernels.h"
-#include "olap/execution/rank_selection.h"
-#include "olap/execution/sorted_rows.h"
+#include "olap/execution/expression/comparison_kernels.h"
+#include "olap/execution/group/rank_selection.h"
+#include "olap/execution/sort/sorted_rows.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/dense_keys.h"
-#include "olap/execution/like_pattern.h"
-#include "olap/execution/star_query.h"
-#include "olap/execution/value_classes.h"
+#include "olap/execution/key/dense_keys.h"
+#include "olap/execution/pattern/like_pattern.h"
+#include "olap/execution/star/star_query.h"
+#include "olap/execution/star/value_classes.h"
 #include "tests/olap/exec_model_table.h"
 #include "tests/olap/exec_naive.h"
 #include "tests/sanitizers.h"

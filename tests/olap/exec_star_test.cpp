@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "olap/execution/star_groups.h"
+#include "olap/execution/star/star_groups.h"
 #include "olap/query_control.h"
 #include "tests/olap/analyzed_plan.h"
 

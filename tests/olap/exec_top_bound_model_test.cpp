@@ -1,7 +1,7 @@
 // Sorts with a LIMIT that bound the scan below them: random rows, keys and operators between the
 // two against the naive reference; when a bound is used, and when not.
 
-#include "olap/execution/scan.h"
+#include "olap/execution/scan/scan.h"
 #include "tests/olap/analyzed_plan.h"
 #include "tests/olap/exec_operator_model.h"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "olap/execution/window_totals.h"
+#include "olap/execution/window/window_totals.h"
 #include "tests/olap/exec_operator_model.h"
 
 namespace diptych::olap::test {

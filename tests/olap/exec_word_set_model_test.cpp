@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/word_set.h"
+#include "olap/execution/key/word_set.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {

@@ -9,13 +9,13 @@
 
 #include <benchmark/benchmark.h>
 
-#include "olap/execution/column_store.h"
-#include "olap/execution/key_packer.h"
-#include "olap/execution/key_table.h"
-#include "olap/execution/merged_groups.h"
-#include "olap/execution/sort.h"
-#include "olap/execution/sorted_rows.h"
-#include "olap/execution/window.h"
+#include "olap/execution/group/merged_groups.h"
+#include "olap/execution/key/key_packer.h"
+#include "olap/execution/key/key_table.h"
+#include "olap/execution/sort/sort.h"
+#include "olap/execution/sort/sorted_rows.h"
+#include "olap/execution/vector/column_store.h"
+#include "olap/execution/window/window.h"
 #include "olap/table_statistics.h"
 #include "tests/olap/bench_rate.h"
 #include "tests/olap/exec_table.h"

@@ -1,6 +1,6 @@
 // What is computed once for several: expressions with one key.
 
-#include "olap/execution/expression_key.h"
+#include "olap/execution/expression/expression_key.h"
 
 #include <set>
 

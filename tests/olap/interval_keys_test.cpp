@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "olap/execution/key_table.h"
+#include "olap/execution/key/key_table.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap {

@@ -1,6 +1,6 @@
 // Which build columns of a join are late, and where they are gathered.
 
-#include "olap/execution/needed_columns.h"
+#include "olap/execution/pipeline/needed_columns.h"
 
 #include <algorithm>
 

@@ -7,15 +7,15 @@
 #include <benchmark/benchmark.h>
 
 #include "base/civil_day.h"
-#include "olap/execution/arithmetic_kernels.h"
-#include "olap/execution/ascii_case.h"
-#include "olap/execution/column_store.h"
-#include "olap/execution/comparison_kernels.h"
-#include "olap/execution/dense_keys.h"
-#include "olap/execution/differing_rows.h"
-#include "olap/execution/key_packer.h"
-#include "olap/execution/key_places.h"
-#include "olap/execution/like_pattern.h"
+#include "olap/execution/expression/arithmetic_kernels.h"
+#include "olap/execution/expression/comparison_kernels.h"
+#include "olap/execution/key/dense_keys.h"
+#include "olap/execution/key/key_packer.h"
+#include "olap/execution/key/key_places.h"
+#include "olap/execution/pattern/like_pattern.h"
+#include "olap/execution/vector/ascii_case.h"
+#include "olap/execution/vector/column_store.h"
+#include "olap/execution/vector/differing_rows.h"
 #include "tests/olap/bench_rate.h"
 
 namespace diptych::olap::test {

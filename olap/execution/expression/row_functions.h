@@ -1,0 +1,84 @@
+// Row functions: SQL functions that are computed row by row, by a plain C++ function each.
+//
+// For functions whose own work outweighs a call per row: of texts, logarithms, dates in words. What
+// is worth a vectorised kernel has a node of its own (expression_*.cpp).
+//
+// Nulls      a function sees no NULL: its result is NULL where an argument is. kConcatWs, kGreatest
+//            and kLeast leave them out instead, kFormat writes them, and have their own nodes.
+// Errors     a function fails by QueryFailure.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "olap/execution/expression/expression.h"
+#include "olap/execution/limits/counted_text.h"
+#include "olap/execution/limits/query_failure.h"
+
+namespace diptych::olap {
+
+// The arguments of one row.
+class RowArguments {
+ public:
+  RowArguments(const std::vector<Vector>& vectors, uint32_t row, const StopSignal& stop)
+      : vectors_(vectors), row_(row), stop_(stop) {}
+
+  size_t size() const { return vectors_.size(); }
+  bool is_null(size_t i) const { return vectors_[i].is_null(row_); }
+  std::string_view text(size_t i) const { return vectors_[i].as<base::StringRef>()[row_].view(); }
+  int64_t integer(size_t i) const { return vectors_[i].as<int64_t>()[row_]; }
+  int32_t date(size_t i) const { return vectors_[i].as<int32_t>()[row_]; }
+  int128_t wide(size_t i) const { return vectors_[i].as<int128_t>()[row_]; }
+  const base::Interval& interval(size_t i) const { return vectors_[i].as<base::Interval>()[row_]; }
+  double number(size_t i) const { return vectors_[i].as<double>()[row_]; }
+
+  // For functions that read a long text.
+  const StopSignal& stop() const { return stop_; }
+
+ private:
+  const std::vector<Vector>& vectors_;
+  uint32_t row_;
+  const StopSignal& stop_;
+};
+
+// regexp_replace's n where the flags say whether it is the first match or all.
+inline constexpr int64_t kRegexByFlags = INT64_MIN;
+
+inline constexpr size_t kTextBytesMax = size_t{1} << 30;
+
+// Fails where a result would be larger.
+inline void require_text_size(size_t bytes) {
+  if (bytes > kTextBytesMax) fail_value("requested length too large", "54000");
+}
+
+using TextRowFunction = void (*)(const RowArguments& arguments, CountedText* result);
+using IntegerRowFunction = int64_t (*)(const RowArguments& arguments);
+using NumberRowFunction = double (*)(const RowArguments& arguments);
+
+// nullptr where the function is none of the file's.
+TextRowFunction find_text_function(Function function);
+IntegerRowFunction find_integer_function(Function function);  // BIGINT, BOOLEAN, INT and DATE
+NumberRowFunction find_number_function(Function function);
+IntegerRowFunction find_whole_number_function(Function function);
+base::int128_t factorial(int64_t number);
+TextRowFunction find_number_text_function(Function function);
+TextRowFunction find_date_text_function(Function function);
+IntegerRowFunction find_date_function(Function function);
+int64_t moment_from_text(const RowArguments& arguments);  // to_timestamp(text, pattern)
+base::Interval age_between(int64_t to, int64_t from);     // TIMESTAMPs
+
+// nullptr, and the children as they were: it is none of regular expressions.
+NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
+                            const QueryLimits& limits);
+
+// Likewise of intervals.
+NodePtr make_interval_function(Function function, std::vector<NodePtr>* children,
+                               const QueryLimits& limits);
+
+NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children,
+                          const QueryLimits& limits);
+
+}  // namespace diptych::olap

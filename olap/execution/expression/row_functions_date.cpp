@@ -1,0 +1,86 @@
+// Functions of dates and timestamps that are computed row by row.
+
+#include <fmt/format.h>
+
+#include "olap/date_range.h"
+#include "olap/execution/expression/date_parts.h"
+#include "olap/execution/expression/row_functions.h"
+#include "olap/execution/limits/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+// Millionths of the field.
+int64_t extract_field(const RowArguments& a) {
+  const int64_t micros = a.integer(0);
+  const std::string_view field = a.text(1);
+  if (field == "epoch") return micros;
+  const int64_t in_minute = DateParts(micros).in_day % DateParts::kMinute;
+  if (field == "second") return in_minute;
+  if (field == "milliseconds") return in_minute * 1000;
+  fail_value(fmt::format("unit \"{}\" not recognized", field), "22023");
+}
+
+int64_t make_date(const RowArguments& a) {
+  const int64_t year = a.integer(0);
+  const int64_t month = a.integer(1);
+  const int64_t day = a.integer(2);
+  const bool plausible = year >= 1 && year <= 9999 && month >= 1 && month <= 12 && day >= 1;
+  if (plausible && day <= 31) {
+    const base::CivilDate civil{static_cast<int32_t>(year), static_cast<uint32_t>(month),
+                                static_cast<uint32_t>(day)};
+    const base::Date date = base::date_from_civil(civil);
+    const base::CivilDate back = base::civil_from_date(date);
+    if (back.month == civil.month && back.day == civil.day) return date.days;
+  }
+  fail_value(fmt::format("date field value out of range: {}-{:02}-{:02}", year, month, day),
+             "22008");
+}
+
+// The years and months, days and time from one moment to another, in the fields of a calendar; what
+// is missing in one is borrowed from the month of the earlier moment.
+base::Interval age_of(const DateParts& late, const DateParts& early) {
+  int64_t months = (late.civil.year - early.civil.year) * int64_t{12} + late.civil.month;
+  months -= early.civil.month;
+  int64_t days = int64_t{late.civil.day} - early.civil.day;
+  int64_t time = late.in_day - early.in_day;
+  if (time < 0) {
+    time += base::kMicrosPerDay;
+    --days;
+  }
+  if (days < 0) {
+    days += base::WideCivilDay::days_in_month(early.civil.year, early.civil.month);
+    --months;
+  }
+  return {static_cast<int32_t>(months), static_cast<int32_t>(days), time};
+}
+
+}  // namespace
+
+base::Interval age_between(int64_t to, int64_t from) {
+  if (to >= from) return age_of(DateParts(to), DateParts(from));
+  const base::Interval age = age_of(DateParts(from), DateParts(to));
+  return {-age.months, -age.days, -age.micros};
+}
+
+IntegerRowFunction find_date_function(Function function) {
+  switch (function) {
+    case Function::kDaysBetween:
+      return [](const RowArguments& a) { return int64_t{a.date(0)} - a.date(1); };
+    case Function::kMicrosBetween:
+      return [](const RowArguments& a) {
+        int64_t result;
+        if (__builtin_sub_overflow(a.integer(0), a.integer(1), &result)) {
+          fail_value(kIntervalOutOfRange, "22008");
+        }
+        return result;
+      };
+    case Function::kExtractField: return extract_field;
+    case Function::kMakeDate: return make_date;
+    case Function::kToTimestamp: return moment_from_text;
+    default: return nullptr;
+  }
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,49 @@
+// StarValues: the different values of a group key that is of a dimension's table, numbered.
+//
+// A dimension's row has a number in place of the value; numbers are carried along the joins to the
+// root, where they are part of a group's key (star_groups.h), so that a text is hashed once a row
+// of the dimension and not once a row of the root.
+//
+// Use        each worker of a pass over the table has its own; merge() makes one of them.
+// Threads    number, merge: one. read: any number.
+// Errors     QueryFailure(kOutOfMemory).
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "olap/execution/key/key_table.h"
+#include "olap/execution/limits/memory_budget.h"
+
+namespace diptych::olap {
+
+class StarValues {
+ public:
+  StarValues(PhysicalType type, const QueryLimits& limits);
+  // The table refers to the packer.
+  StarValues(const StarValues&) = delete;
+  StarValues& operator=(const StarValues&) = delete;
+
+  PhysicalType type() const { return type_; }
+  uint32_t size() const { return table_.size(); }
+
+  // numbers[slot] of the selected rows' values, new or old; null is a value.
+  void number(const Vector& values, const Selection& rows, uint32_t* numbers);
+  // The numbers that the other one's values have here, by their numbers there.
+  std::vector<uint32_t> merge(const StarValues& other);
+
+  // The values of count numbers, at most kVectorRows.
+  Vector read(const uint32_t* numbers, uint32_t count, VectorBuffer* results) const;
+
+ private:
+  PhysicalType type_;
+  KeyPacker packer_;
+  KeyTable table_;
+  std::vector<uint64_t> packed_;
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> found_;
+  MemoryCharge charge_;
+};
+
+}  // namespace diptych::olap

@@ -28,6 +28,10 @@ enum class AggregateKind : uint8_t {
   kMode,
 };
 
+inline bool is_variance(AggregateKind kind) {
+  return kind >= AggregateKind::kVarSamp && kind <= AggregateKind::kStddevPop;
+}
+
 // Those with WITHIN GROUP (ORDER BY value): of all of a group's values in their order.
 inline bool is_ordered_set(AggregateKind kind) {
   return kind >= AggregateKind::kPercentileCont;

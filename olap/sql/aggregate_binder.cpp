@@ -54,11 +54,6 @@ std::optional<AggregateKind> aggregate_kind(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_moment(AggregateKind kind) {
-  return kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop ||
-         kind == AggregateKind::kVarSamp || kind == AggregateKind::kVarPop;
-}
-
 bool is_count(AggregateKind kind) {
   return kind == AggregateKind::kCountAll || kind == AggregateKind::kCount ||
          kind == AggregateKind::kCountDistinct;
@@ -70,8 +65,8 @@ bool is_of_truth(std::string_view name) {
 }
 
 bool takes(std::string_view name, AggregateKind kind, const DataType& type) {
-  if (kind == AggregateKind::kSum || kind == AggregateKind::kAvg || is_moment(kind)) {
-    return is_numeric(type) || (type == kIntervalType && !is_moment(kind));
+  if (kind == AggregateKind::kSum || kind == AggregateKind::kAvg || is_variance(kind)) {
+    return is_numeric(type) || (type == kIntervalType && !is_variance(kind));
   }
   if (kind == AggregateKind::kStringAgg) return type.is_string();
   if (name.starts_with("bit_")) return is_integer(type);
@@ -381,7 +376,7 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
     return source_.wrong(offset, fmt::format("{}() does not take {}", name, type.to_string()),
                          "42883");
   }
-  if (is_moment(aggregate->kind)) {
+  if (is_variance(aggregate->kind)) {
     aggregate->argument = cast_to(std::move(aggregate->argument), kDoubleType);
   }
   const bool extreme =

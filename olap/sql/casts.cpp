@@ -16,10 +16,7 @@ using base::TypeKind;
 bool castable(const DataType& from, const DataType& to) {
   if (to.is_string() || from.is_string()) return true;
   if (from.kind == TypeKind::kInterval || to.kind == TypeKind::kInterval) return false;
-  const auto is_moment = [](const DataType& type) {
-    return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
-  };
-  if (is_moment(from) || is_moment(to)) return is_moment(from) && is_moment(to);
+  if (is_datetime(from) || is_datetime(to)) return is_datetime(from) && is_datetime(to);
   const bool from_truth = from.kind == TypeKind::kBoolean;
   const bool to_truth = to.kind == TypeKind::kBoolean;
   if (from_truth || to_truth) {

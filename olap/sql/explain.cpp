@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "olap/plan_report.h"
+#include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
 namespace {
@@ -38,9 +39,7 @@ std::string_view infix(ExpressionKind kind) {
 
 std::string literal_text(const Expression& e) {
   const std::string text = base::to_string(e.literal);
-  const bool quoted = e.type.is_string() || e.type.kind == base::TypeKind::kDate ||
-                      e.type.kind == base::TypeKind::kTimestamp ||
-                      e.type.kind == base::TypeKind::kInterval;
+  const bool quoted = e.type.is_string() || is_datetime(e.type) || e.type == kIntervalType;
   return quoted && !base::is_null(e.literal) ? fmt::format("'{}'", text) : text;
 }
 

@@ -51,9 +51,7 @@ base::Result<ExpressionPtr> moment_argument(const FunctionCall& call, Bound* arg
   if (auto adopted = adopt_type(call.source, kTimestampType, argument); !adopted) {
     return adopted.error();
   }
-  const bool moment = argument->expression->type.kind == base::TypeKind::kDate ||
-                      argument->expression->type.kind == base::TypeKind::kTimestamp;
-  if (!moment) return call.wrong_type(*argument);
+  if (!is_datetime(argument->expression->type)) return call.wrong_type(*argument);
   return std::move(argument->expression);
 }
 

@@ -138,10 +138,7 @@ base::Result<void> adopt_for_arithmetic(const SourceText& source, std::string_vi
   return {};
 }
 
-bool is_moment(const Bound& operand) {
-  const TypeKind kind = operand.expression->type.kind;
-  return kind == TypeKind::kDate || kind == TypeKind::kTimestamp;
-}
+bool has_datetime(const Bound& operand) { return is_datetime(operand.expression->type); }
 
 bool is_interval(const Bound& operand) {
   return !operand.untyped && operand.expression->type == kIntervalType;
@@ -206,7 +203,7 @@ base::Result<void> adopt_as_shift(const SourceText& source, std::string_view nam
                                   Bound* left, Bound* right) {
   if (left->untyped && right->untyped) return {};
   const Bound& moment = left->untyped ? *right : *left;
-  if (!is_moment(moment)) return {};
+  if (!has_datetime(moment)) return {};
   if (moment.expression->type.kind == TypeKind::kDate) {
     return ambiguous_operator(source, name, offset);
   }
@@ -227,8 +224,8 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   if (auto adopted = adopt_for_arithmetic(source, name, offset, &left, &right); !adopted) {
     return adopted.error();
   }
-  if (name == "+" && is_moment(right)) std::swap(left, right);
-  if (is_moment(left)) return bind_moment_shift(name, std::move(left), std::move(right));
+  if (name == "+" && has_datetime(right)) std::swap(left, right);
+  if (has_datetime(left)) return bind_moment_shift(name, std::move(left), std::move(right));
   if (!is_interval(left) || !is_interval(right)) {
     return no_operator(source, name, offset, left, right);
   }
@@ -529,12 +526,13 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   if (is_interval(left) || is_interval(right)) {
     return bind_interval_arithmetic(source, name, offset, std::move(left), std::move(right));
   }
-  if (name == "-" && (is_moment(left) || is_moment(right)) && (left.untyped || right.untyped)) {
+  if (name == "-" && (has_datetime(left) || has_datetime(right)) &&
+      (left.untyped || right.untyped)) {
     Bound& open = left.untyped ? left : right;
     const DataType type = (left.untyped ? right : left).expression->type;
     if (auto adopted = adopt_type(source, type, &open); !adopted) return adopted.error();
   }
-  if (name == "-" && is_moment(left) && is_moment(right)) {
+  if (name == "-" && has_datetime(left) && has_datetime(right)) {
     return bind_moment_difference(std::move(left), std::move(right));
   }
   const bool days =

@@ -176,8 +176,7 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
       return adopted.error();
     }
     ExpressionPtr& moment = arguments[i].expression;
-    const bool fits = moment->type.kind == base::TypeKind::kDate || moment->type == kTimestampType;
-    if (!fits) {
+    if (!is_datetime(moment->type)) {
       return source.wrong(
           offset, fmt::format("{}() does not take {}", kName, type_name_of(arguments[i])), "42883");
     }
@@ -394,8 +393,7 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind_series_call(
         "42883");
   }
   const auto is_moment = [](const Bound& argument) {
-    return !argument.untyped && (argument.expression->type.kind == base::TypeKind::kDate ||
-                                 argument.expression->type == kTimestampType);
+    return !argument.untyped && is_datetime(argument.expression->type);
   };
   const bool moments =
       arguments.size() == 3 && (arguments[2].expression->type == kIntervalType ||

@@ -39,6 +39,10 @@ bool is_numeric(const DataType& type) {
   return is_integer(type) || type.kind == TypeKind::kDecimal || type.kind == TypeKind::kDouble;
 }
 
+bool is_datetime(const DataType& type) {
+  return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
+}
+
 bool same_representation(const DataType& a, const DataType& b) {
   if (a.is_string() && b.is_string()) return true;
   return a.kind == b.kind && a.scale == b.scale && is_wide(a) == is_wide(b);
@@ -57,10 +61,7 @@ std::optional<DataType> common_type(const DataType& a, const DataType& b) {
         static_cast<unsigned>(std::max(x.precision - x.scale, y.precision - y.scale)) + scale,
         scale);
   }
-  const auto temporal = [](const DataType& type) {
-    return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
-  };
-  if (temporal(a) && temporal(b)) return kTimestampType;
+  if (is_datetime(a) && is_datetime(b)) return kTimestampType;
   return std::nullopt;
 }
 

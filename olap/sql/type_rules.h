@@ -37,6 +37,7 @@ base::DataType decimal_type(unsigned precision, unsigned scale);  // precision c
 
 bool is_integer(const base::DataType& type);
 bool is_numeric(const base::DataType& type);
+bool is_datetime(const base::DataType& type);  // DATE or TIMESTAMP
 bool same_representation(const base::DataType& a, const base::DataType& b);
 
 // The type in which values of both compare, or that a CASE of both has.

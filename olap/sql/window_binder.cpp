@@ -426,9 +426,8 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
   for (const bool start : {true, false}) {
     const FrameBound bound = start ? frame.start : frame.end;
     if (!has_offset(bound)) continue;
-    const bool moments = written.type.kind == TypeKind::kDate || written.type == kTimestampType;
-    auto offset =
-        bind_frame_offset(*definition.frame, start, moments ? kIntervalType : written.type);
+    auto offset = bind_frame_offset(*definition.frame, start,
+                                    is_datetime(written.type) ? kIntervalType : written.type);
     if (!offset) return offset.error();
     ExpressionPtr from = clone(written);
     if (is_integer(written.type) && is_integer(offset->expression->type)) {
@@ -572,9 +571,8 @@ void ExpressionBinder::set_aggregate(Aggregate aggregate, Window* window, Window
   if (aggregate.argument == nullptr) return;
   ExpressionPtr first = std::move(aggregate.argument);
   // Differences of exact numbers are exact, those of DOUBLEs made of them may not be.
-  const bool is_variance =
-      aggregate.kind >= AggregateKind::kVarSamp && aggregate.kind <= AggregateKind::kStddevPop;
-  if (is_variance && first->kind == ExpressionKind::kCast && is_numeric(first->children[0]->type)) {
+  if (is_variance(aggregate.kind) && first->kind == ExpressionKind::kCast &&
+      is_numeric(first->children[0]->type)) {
     first = std::move(first->children[0]);
   }
   function.argument_scale = first->type.scale;

@@ -11,11 +11,6 @@
 
 namespace diptych::olap {
 
-void fail_plan(const char* reason) {
-  fail_query(base::ErrorCode::kUnsupported,
-             std::string("the query's plan cannot be executed: ") + reason);
-}
-
 void TruthMask::apply_nulls(const uint64_t* nulls, uint32_t slots) {
   has_nulls = nulls != nullptr;
   if (!has_nulls) return;

@@ -7,6 +7,7 @@
 #include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/expression/expression_nodes.h"
 #include "olap/execution/expression/row_node.h"
+#include "olap/execution/limits/query_failure.h"
 
 namespace diptych::olap {
 

@@ -8,6 +8,7 @@
 #include "olap/decimal_text.h"
 #include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/expression/expression_nodes.h"
+#include "olap/execution/limits/query_failure.h"
 
 namespace diptych::olap {
 

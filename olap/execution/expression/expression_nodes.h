@@ -62,11 +62,4 @@ NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> 
 // computes
 NodePtr make_by_entry(uint32_t column, NodePtr node);
 
-// Fails the query: the plan breaks its contract. A front end's bug, but no reason to stop the
-// engine.
-[[noreturn]] void fail_plan(const char* reason);
-inline void require_plan(bool condition, const char* reason) {
-  if (!condition) fail_plan(reason);
-}
-
 }  // namespace diptych::olap

@@ -501,9 +501,7 @@ bool has_sum_states(const Aggregate& aggregate) {
 
 const Expression& updating_argument(const Aggregate& aggregate) {
   const Expression& argument = *aggregate.argument;
-  const bool variance =
-      aggregate.kind >= AggregateKind::kVarSamp && aggregate.kind <= AggregateKind::kStddevPop;
-  if (!variance || argument.kind != ExpressionKind::kCast) return argument;
+  if (!is_variance(aggregate.kind) || argument.kind != ExpressionKind::kCast) return argument;
   const Expression& number = *argument.children[0];
   switch (number.type.kind) {
     case base::TypeKind::kInt:

@@ -1,6 +1,7 @@
 // QueryFailure: how a kernel deep inside a query gives up. Thrown on the slow path only (an
-// overflow that a live row has, cancellation), caught at the query's edge (executor.cpp) and turned
-// into the query's Result; it never leaves olap/execution.
+// overflow that a live row has, cancellation), caught at the query's edge (batch_runner.cpp) and
+// turned into the query's Result. The front end, which folds constants and asks samples, catches it
+// likewise.
 
 #pragma once
 
@@ -32,6 +33,15 @@ inline constexpr const char* kDivisionByZero = "division by zero";
 [[noreturn]] inline void fail_query(base::ErrorCode code, std::string message,
                                     base::SqlState state = {}) {
   throw QueryFailure(base::Error(code, state, std::move(message)));
+}
+
+// The plan breaks its contract (olap/plan.h): a front end's bug, but no reason to stop the engine.
+[[noreturn]] inline void fail_plan(const char* reason) {
+  fail_query(base::ErrorCode::kUnsupported,
+             std::string("the query's plan cannot be executed: ") + reason);
+}
+inline void require_plan(bool condition, const char* reason) {
+  if (!condition) fail_plan(reason);
 }
 
 // A value that an expression cannot compute: out of its type's range, unless `state` says else.

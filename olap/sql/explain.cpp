@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/execution/join/range_rows.h"
 #include "olap/plan_report.h"
 #include "olap/sql/type_rules.h"
 
@@ -294,7 +295,10 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
   }
   Names both = probe;
   both.insert(both.end(), build.begin(), build.end());
-  if (op.probe_keys.empty()) line += " of every pair";
+  if (op.probe_keys.empty()) {
+    const bool by_range = op.children[1]->estimated_rows >= RangeRows::kRowsMin && has_ranges(op);
+    line += by_range ? " by range" : " of every pair";
+  }
   if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, both);
   const bool both_sides = op.join == JoinKind::kInner || op.join == JoinKind::kLeft;
   *output = both_sides ? std::move(both) : keeps_build_rows(op.join) ? build : probe;

@@ -22,7 +22,7 @@
 #include <span>
 #include <vector>
 
-#include "olap/execution/join/hash_join.h"
+#include "olap/execution/join/join_table.h"
 #include "olap/execution/join/late_columns.h"
 #include "olap/execution/vector/equal_runs.h"
 #include "olap/plan.h"

@@ -15,11 +15,6 @@ namespace {
 constexpr size_t kFewCursors = 16;
 constexpr uint32_t kLongCursorMin = 128;
 
-// True where a probe row's matches only count as some or none.
-bool asks_existence(JoinKind kind) {
-  return kind == JoinKind::kSemi || kind == JoinKind::kAnti || kind == JoinKind::kMark;
-}
-
 // By predicate of the join: the same as a comparison of a probe column with a literal, where it
 // compares that column with one of the build side's only row; else nullptr.
 std::vector<ExpressionPtr> comparisons_with_row(const Operator& join, const JoinTable& table) {
@@ -76,6 +71,10 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
   differing_numbers_.resize(kVectorRows);
   rows_.resize(kVectorRows);
   cursors_.reserve(kVectorRows);
+  if (table.ranges() != nullptr) {
+    finder_.emplace(*table.ranges(), context.limits());
+    ranges_.resize(kVectorRows);
+  }
   for (size_t c = 0; c < table.rows().column_count(); ++c) {
     build_buffers_.emplace_back(table.rows().type(c));
   }
@@ -87,42 +86,8 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
     : ProbeStage(context, join, needed, table, StagePtr()) {
   build_matched_ = matched;
   build_matched_->resize((table.rows().row_count() + 63) / 64);
-  if (residual_.size() != 0 && UnmarkedRows::pay(table)) unmarked_.emplace(table, context.memory);
-}
-
-bool UnmarkedRows::pay(const JoinTable& table) {
-  if (!table.has_keys() || table.unique()) return false;
-  for (uint32_t key = 0; key < table.key_count(); ++key) {
-    if (table.row_begin(key + 1) - table.row_begin(key) >= kRowsMin) return true;
-  }
-  return false;
-}
-
-UnmarkedRows::UnmarkedRows(const JoinTable& table, MemoryBudget* memory)
-    : charge_(memory, "the build side of a join") {
-  const uint32_t rows = table.row_begin(table.key_count());
-  charge_.set(table.key_count() * sizeof(Key) + rows * sizeof(uint32_t));
-  keys_.reserve(table.key_count());
-  for (uint32_t key = 0; key < table.key_count(); ++key) {
-    keys_.push_back({table.row_begin(key), table.row_begin(key + 1), 0});
-  }
-  rows_.reserve(rows);
-  for (uint32_t i = 0; i < rows; ++i) rows_.push_back(table.build_row(i));
-}
-
-RowRange UnmarkedRows::find(uint32_t number, const MatchedRows& matched, uint32_t marks) {
-  Key& key = keys_[number];
-  if (key.end - key.begin >= kRowsMin && key.marks != marks) {
-    key.marks = marks;
-    uint32_t left = key.begin;
-    for (uint32_t i = key.begin; i < key.end; ++i) {
-      const uint32_t row = rows_[i];
-      rows_[left] = row;
-      left += static_cast<uint32_t>(!bit_at(matched.data(), row));
-    }
-    key.end = left;
-  }
-  return {key.begin, key.end};
+  const bool asks_pairs = residual_.size() != 0 && !finder_.has_value();
+  if (asks_pairs && UnmarkedRows::pay(table)) unmarked_.emplace(table, context.memory);
 }
 
 void ProbeStage::evaluate_keys(const Batch& batch) {
@@ -356,21 +321,45 @@ RowRange ProbeStage::build_rows(uint32_t number) {
 }
 
 uint32_t ProbeStage::build_row(uint32_t index) const {
+  if (finder_.has_value()) return table_.ranges()->row(index);
   if (unmarked_.has_value()) return unmarked_->row(index);
   return table_.has_keys() ? table_.build_row(index) : index;
 }
 
-void ProbeStage::fill_cursors() {
+// From its next build row on to one that is wanted.
+void ProbeStage::settle(Cursor* cursor) const {
+  if (!finder_.has_value()) return;
+  const RangeRows& ranges = *table_.ranges();
+  const auto is_marked = [&](uint32_t place) {
+    return build_matched_ != nullptr && bit_at(build_matched_->data(), ranges.row(place));
+  };
+  do {
+    cursor->next = ranges.next(cursor->next, cursor->end, cursor->least);
+  } while (cursor->next != cursor->end && is_marked(cursor->next) && ++cursor->next != cursor->end);
+}
+
+void ProbeStage::fill_ranges(const Batch& batch) {
+  finder_->find(batch, with_key_, table_.has_keys() ? numbers_.data() : nullptr, ranges_.data());
+  cursors_.clear();
+  for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
+    Cursor cursor{slot, ranges_[k].next, ranges_[k].end, ranges_[k].least};
+    if (build_matched_ != nullptr) settle(&cursor);
+    if (cursor.next != cursor.end) cursors_.push_back(cursor);
+  });
+}
+
+void ProbeStage::fill_cursors(const Batch& batch) {
+  if (finder_.has_value()) return fill_ranges(batch);
   const auto row_count = static_cast<uint32_t>(table_.rows().row_count());
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     if (!table_.has_keys()) {
-      if (row_count != 0) cursors_.push_back({slot, 0, row_count});
+      if (row_count != 0) cursors_.push_back({slot, 0, row_count, 0});
     } else if (numbers_[k] != KeyTable::kNoKey) {
       const RowRange rows = build_rows(numbers_[k]);
       if (rows.begin == rows.end) return;
       cursors_.push_back(
-          {slot, static_cast<uint32_t>(rows.begin), static_cast<uint32_t>(rows.end)});
+          {slot, static_cast<uint32_t>(rows.begin), static_cast<uint32_t>(rows.end), 0});
     }
   });
 }
@@ -416,9 +405,11 @@ bool ProbeStage::push_repeated(const Batch& batch, Cursor cursor) {
   bool is_matched = false;
   while (more && cursor.next != cursor.end && !(existence && is_matched)) {
     context_.stop->check();
-    const uint32_t count = std::min(kVectorRows, cursor.end - cursor.next);
-    for (uint32_t i = 0; i < count; ++i) rows_[i] = build_row(cursor.next + i);
-    cursor.next += count;
+    uint32_t count = 0;
+    for (; count < kVectorRows && cursor.next != cursor.end; ++count) {
+      rows_[count] = build_row(cursor.next++);
+      settle(&cursor);
+    }
     select_all(count, &output_selection_);
     keep_pairs();
     is_matched |= output_selection_.count != 0;
@@ -452,7 +443,7 @@ bool ProbeStage::push_long_cursors(const Batch& batch) {
 bool ProbeStage::push_rounds(Batch& batch) {
   static_assert(KeyTable::kNoKey == ColumnStore::kNoRow);
   const bool existence = asks_existence(join_.join);
-  fill_cursors();
+  fill_cursors(batch);
   uint64_t bits[kVectorWords];
   while (!cursors_.empty()) {
     context_.stop->check();
@@ -465,6 +456,7 @@ bool ProbeStage::push_rounds(Batch& batch) {
       Cursor& cursor = cursors_[i];
       rows_[i] = build_row(cursor.next);
       ++cursor.next;
+      settle(&cursor);
       set_bit(bits, cursor.slot);
     }
     select_bits(bits, batch.selection->slots, &output_selection_);

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "olap/execution/expression/expression.h"
-#include "olap/execution/join/hash_join.h"
+#include "olap/execution/join/join_table.h"
 #include "olap/execution/vector/column_range.h"
 #include "olap/plan.h"
 

@@ -1,11 +1,10 @@
-// The build side of hash_join.h.
+#include "olap/execution/join/join_table.h"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
 #include "base/check.h"
-#include "olap/execution/join/hash_join.h"
 #include "olap/execution/limits/query_failure.h"
 
 namespace diptych::olap {
@@ -125,6 +124,7 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
 
 JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
     : join_(join),
+      limits_(limits),
       has_keys_(!join.build_keys.empty()),
       probe_rows_(join.children[0]->estimated_rows),
       key_types_(key_types(join)),
@@ -136,7 +136,8 @@ JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
 size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
                  places_.memory_bytes() + row_starts_.bytes() + rows_by_key_.bytes() +
-                 (bounds_.has_value() ? bounds_->memory_bytes() : 0);
+                 (bounds_.has_value() ? bounds_->memory_bytes() : 0) +
+                 (ranges_.has_value() ? ranges_->memory_bytes() : 0);
   for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
   return bytes;
 }
@@ -163,7 +164,7 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
     unmatchable_->absorb(std::move(parts[i]->unmatchable));
   }
   rows_->absorb_all(rows, workers);
-  if (!has_keys_) return;
+  if (!has_keys_) return find_ranges();
 
   GrowingArray<uint32_t> numbers;
   numbers.resize(row_count);
@@ -177,6 +178,14 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
     bounds_ = KeyBounds::make(join_, *rows_, numbers, key_count_, stop);
   }
   parts.clear();
+  charge_.set(memory_bytes());
+  if (!unique()) find_ranges();
+}
+
+void JoinTable::find_ranges() {
+  const bool decided = bounds_.has_value() && bounds_->decides() && asks_existence(join_.join);
+  if (decided) return;
+  ranges_ = RangeRows::make(join_, *rows_, row_starts_, rows_by_key_, limits_);
   charge_.set(memory_bytes());
 }
 

@@ -3,20 +3,24 @@
 # shellcheck shell=bash
 
 set -Eeuo pipefail
+# With it, cd looks in other folders first, and prints which one it took.
+unset CDPATH
 export LC_ALL=C.UTF-8
 export NINJA_STATUS='[%f/%t, %e s] '
 # ccache knows a source by the files that the compiler names: no preprocessor runs before it.
 export CCACHE_DEPEND=1
 
-# Both are used by the scripts that source this file.
+# The scripts source this file with `|| exit 1` behind it, which takes -e from what is written here.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
+# By its own name, also where it is called through a link of another one.
+program=$(readlink -f -- "$0") || exit 1
+# Used by the scripts that source this file.
 # shellcheck disable=SC2034
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck disable=SC2034
-program=${0##*/}
+program=${program##*/}
 # Where the user stands, of which relative paths in arguments are.
 # shellcheck disable=SC2034
 user_folder=$PWD
-cd "$root"
+cd "$root" || exit 1
 
 # say TEXT...: one line on standard output, with the seconds since the script began.
 say() {

@@ -1,5 +1,5 @@
 """Relative paths in arguments of scripts that build first are of where the user stands, and so is
-nothing of what the scripts themselves need."""
+nothing of what the scripts themselves need: they find it through a link too, or stop."""
 
 import pathlib
 import shutil
@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+SCRIPTS = ("test", "demo", "tidy", "fuzz", "install", "compare-duckdb", "compare-tpch")
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
 
@@ -19,21 +20,27 @@ class StartedElsewhereTest(unittest.TestCase):
         self.here = self.root / "some/where"
         self.here.mkdir(parents=True)
         (self.root / "tools").mkdir()
-        # In the place of what builds, of Python and of clang-tidy.
+        # In the place of what builds, of Python and of clang.
         told = f"#!{sys.executable}\nimport os, sys\nprint(os.getcwd(), *sys.argv[1:], sep='|')\n"
-        for path in ("bin/cmake", ".venv/bin/python", "bin/clang-tidy-16"):
+        for path in ("bin/cmake", ".venv/bin/python", "bin/clang-tidy-16", "bin/clang++-16"):
             path = self.root / path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(told)
             path.chmod(0o755)
 
+    def run_from_here(self, path, *arguments, **environment):
+        return subprocess.run([path, *arguments], cwd=self.here, text=True, capture_output=True,
+                              env={"PATH": f"{self.root / 'bin'}:/usr/bin:/bin", **environment})
+
+    def copy(self, *names):
+        for name in names:
+            shutil.copy(TOOLS / name, self.root / "tools" / name)
+
     def said(self, name, *arguments):
         """Where the program that the script runs last stands, and its arguments."""
-        for file in (name, "steps.sh"):
-            shutil.copy(TOOLS / file, self.root / "tools" / file)
-        done = subprocess.run([f"../../tools/{name}", *arguments], cwd=self.here, text=True,
-                              capture_output=True, check=True,
-                              env={"PATH": f"{self.root / 'bin'}:/usr/bin:/bin"})
+        self.copy(name, "steps.sh")
+        done = self.run_from_here(f"../../tools/{name}", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()
 
     def test_a_report_is_written_where_the_user_stands(self):
@@ -53,6 +60,35 @@ class StartedElsewhereTest(unittest.TestCase):
     def test_each_says_its_usage(self):
         for name in ("fuzz", "tidy"):
             self.assertIn(f"Usage: tools/{name}", "\n".join(self.said(name, "--help")))
+
+    def test_a_link_to_a_script_does_what_the_script_does(self):
+        self.copy("test", "steps.sh")
+        (self.here / "check").symlink_to(self.root / "tools/test")
+        mine = self.here / "build/results/mine"
+        mine.parent.mkdir(parents=True)
+        mine.touch()
+        done = self.run_from_here("./check", "--only", "bogus")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tools/test: there is no step 'bogus'", done.stderr)
+        self.assertIn("Usage: tools/test", self.run_from_here("./check", "--help").stdout)
+        self.assertTrue(mine.exists())
+
+    def test_each_stops_without_what_it_shares_with_the_others(self):
+        (self.here / "build/results").mkdir(parents=True)
+        for name in SCRIPTS:
+            self.copy(name)
+            done = self.run_from_here(f"../../tools/{name}", "--help")
+            self.assertEqual((done.returncode, done.stdout), (1, ""), name)
+            self.assertIn("steps.sh: No such file", done.stderr, name)
+        self.assertTrue((self.here / "build/results").exists())
+
+    def test_an_exported_cdpath_changes_nothing(self):
+        self.copy("tidy", "steps.sh")
+        for script, place in (("tools/tidy", self.root), ("./tidy", self.root / "tools")):
+            self.here = place
+            done = self.run_from_here(script, "a.cpp", CDPATH=f"{self.root}:/tmp")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"{place}/a.cpp", done.stdout)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,30 @@ class StartedElsewhereTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(f"{place}/a.cpp", done.stdout)
 
+    def test_steps_that_name_none_are_refused(self):
+        self.copy("test", "steps.sh")
+        for only in ("--only=", "--only=,", "--only=install venv"):
+            done = self.run_from_here("../../tools/test", only)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("Steps: install", done.stderr)
+
+    def test_a_folder_that_is_missing_is_not_taken_for_one_without_sources(self):
+        self.copy("tidy", "steps.sh")
+        (self.root / "base").mkdir()
+        (self.root / "base/a.cpp").touch()
+        done = self.run_from_here("../../tools/tidy")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("find could not look", done.stderr)
+
+    def test_what_is_no_target_of_the_fuzzer_is_refused(self):
+        self.copy("fuzz", "steps.sh")
+        (self.root / "tests/fuzz").mkdir(parents=True)
+        (self.root / "tests/fuzz/seeds.cpp").touch()
+        for arguments in (["seeds"], ["no_fuzz"], []):
+            done = self.run_from_here("../../tools/fuzz", *arguments)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("there is no target", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import sys
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/crash-test"
@@ -12,6 +13,7 @@ TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/crash-test"
 
 def crash_test():
     loader = importlib.machinery.SourceFileLoader("crash_test_tool", str(TOOL))
+    sys.path.insert(0, str(TOOL.parent))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module

@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import sys
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/soak"
@@ -10,6 +11,7 @@ TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/soak"
 
 def soak():
     loader = importlib.machinery.SourceFileLoader("soak", str(TOOL))
+    sys.path.insert(0, str(TOOL.parent))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("soak", loader))
     loader.exec_module(module)
     return module

@@ -9,8 +9,11 @@ Alone    each CH query, one at a time; the median, from text to rows in the call
 Clients  closed loops of A clients over the templates with random parameters, from the first call
          until the last answer; all calls count. DuckDB's clients are Python threads with a cursor
          each; its work is done without Python's lock.
-Cores    with N threads each side may use the machine's last N cores and no other; DuckDB's calling
-         threads work too, so its threads and clients are bound to them.
+Cores    with N threads each side works on queries on the last N of the cores that this process
+         may use. DuckDB's calling threads work too, so its threads and clients are bound to them.
+         Of ours the query threads, their dispatcher and the clients of closed loops are bound;
+         other cores are left to the thread that waits for queries alone, and to the transaction
+         side, which has nothing to do.
 Order    ours, DuckDB's, ours, DuckDB's, ...; `--rounds` of each. DuckDB's data stay in memory, and
          idle, while ours run, and the other way round ours are not there.
 Limit    a query that takes longer than --query-limit is interrupted, and counts as the limit; one
@@ -18,6 +21,7 @@ Limit    a query that takes longer than --query-limit is interrupted, and counts
 """
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -32,6 +36,7 @@ import time
 
 from duckdb_peer import (TABLES, Program, ch_queries, copy_csv, difference, duckdb_answer,
                          duckdb_schema, numbers, template_text, templates)
+from process_group import exit_when_terminated
 
 # Of tables whose rows as a query's result would fill the memory: exported by these warehouses.
 CHUNKED = {"orderline": "ol_w_id", "stock": "s_w_id", "customer": "c_w_id"}
@@ -56,6 +61,31 @@ def cores_for(threads):
 ALL_CORES = os.sched_getaffinity(0)
 
 
+@contextlib.contextmanager
+def exported(program, sql, csv):
+    """The file, with what a query of ours gives; afterwards it is gone."""
+    try:
+        with csv.open("w") as out:
+            done = subprocess.run([program.binary, "query", program.path, "--format", "csv", "-c",
+                                   sql], stdout=out, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{sql}: exit {done.returncode}\n{done.stderr[-2000:]}")
+        yield csv
+    finally:
+        csv.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def limited(connection, seconds):
+    """What the connection does in the block is interrupted after so long."""
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 class Duckdb:
     """The peer, with a copy of the data in its memory."""
 
@@ -70,13 +100,9 @@ class Duckdb:
             self.connection.execute(statement)
         for table in TABLES:
             for condition in self.chunks(table, warehouses):
-                csv = folder / f"{table}.csv"
-                with csv.open("w") as out:
-                    subprocess.run([program.binary, "query", program.path, "--format", "csv",
-                                    "-c", f"select * from {table} {condition}"],
-                                   stdout=out, stderr=subprocess.DEVNULL, check=True)
-                copy_csv(self.connection, table, csv)
-                csv.unlink()
+                with exported(program, f"select * from {table} {condition}",
+                              folder / f"{table}.csv") as csv:
+                    copy_csv(self.connection, table, csv)
         names = lambda sql: [name for name, in self.connection.execute(sql).fetchall()]
         self.nations = names("select n_name from nation order by 1")
         self.regions = names("select r_name from region order by 1")
@@ -94,18 +120,15 @@ class Duckdb:
         self.connection.execute("set threads = 1")  # so that the others are made anew, and bound
         self.connection.execute(f"set threads = {threads}")
 
-    def timed(self, cursor, sql):
-        """Milliseconds, and whether the limit was hit."""
-        timer = threading.Timer(self.limit, cursor.interrupt)
-        timer.start()
-        begin = time.perf_counter()
+    def timed(self, sql):
+        """Milliseconds; the limit, where that was hit."""
         try:
-            cursor.execute(sql).fetchall()
+            with limited(self.connection, self.limit):
+                begin = time.perf_counter()
+                self.connection.execute(sql).fetchall()
+                return (time.perf_counter() - begin) * 1e3
         except self.duckdb.InterruptException:
-            return self.limit * 1e3, True
-        finally:
-            timer.cancel()
-        return (time.perf_counter() - begin) * 1e3, False
+            return self.limit * 1e3
 
     def alone(self, threads):
         """Times of each CH query, some passes after one that warms up."""
@@ -116,7 +139,7 @@ class Duckdb:
                 if (name, threads) in self.slow:
                     times[name] = [self.slow[name, threads]]
                     continue
-                spent, _ = self.timed(self.connection, sql)
+                spent = self.timed(sql)
                 if spent > SLOW_SECONDS * 1e3:
                     self.slow[name, threads] = spent
                     times[name] = [spent]
@@ -154,13 +177,14 @@ class Duckdb:
                               for pair in enumerate(cursors)]
         for thread in threads_of_clients:
             thread.start()
-        for thread in threads_of_clients:
-            thread.join(max(0.0, begin + seconds + LOOP_LIMIT - time.perf_counter()))
-        for thread, cursor in zip(threads_of_clients, cursors):
-            if thread.is_alive():
-                cursor.interrupt()
-        for thread in threads_of_clients:
-            thread.join()
+        try:
+            for thread in threads_of_clients:
+                thread.join(max(0.0, begin + seconds + LOOP_LIMIT - time.perf_counter()))
+        finally:
+            for thread, cursor in zip(threads_of_clients, cursors):
+                while thread.is_alive():  # an interrupt between two queries does nothing
+                    cursor.interrupt()
+                    thread.join(0.1)
         spent = time.perf_counter() - begin
         for cursor in cursors:
             cursor.close()
@@ -222,32 +246,38 @@ def compare_answers(program, duckdb, limit):
     except RuntimeError as error:  # the figures are worth having all the same
         return {"all": f"not compared: {error}"}
     for (name, sql), result in zip(named, results, strict=True):
-        timer = threading.Timer(limit, duckdb.connection.interrupt)
-        timer.start()
         try:
-            differs = difference(result, *duckdb_answer(duckdb.connection, sql))
+            with limited(duckdb.connection, limit):
+                answer = duckdb_answer(duckdb.connection, sql)
+            differs = difference(result, *answer)
         except duckdb.duckdb.InterruptException:
             differs = "not compared: DuckDB was interrupted"
-        timer.cancel()
         if differs:
             found[name] = differs
     return found
 
 
+def copy_of_data(options, ours, state):
+    """DuckDB with the same data, and what is known of them. Our database is gone afterwards."""
+    path = options.folder / "database"
+    shutil.rmtree(path, ignore_errors=True)
+    try:
+        say(f"{state}: making the data")
+        kept = ours.keep(path)
+        program = Program(options.program, path)
+        say(f"{state}: copying the data into DuckDB")
+        peer = Duckdb(program, options.warehouses, options.folder, options.query_limit)
+        say(f"{state}: comparing the answers")
+        differ = compare_answers(program, peer, options.query_limit)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+    return peer, {"aging": kept["aging"], "answers_that_differ": differ, "threads": {}}
+
+
 def measure_state(options, state):
     """Everything for fresh or aged data."""
     ours = Diptych(options, state == "aged")
-    path = options.folder / "database"
-    shutil.rmtree(path, ignore_errors=True)
-    say(f"{state}: making the data")
-    kept = ours.keep(path)
-    program = Program(options.program, path)
-    say(f"{state}: copying the data into DuckDB")
-    peer = Duckdb(program, options.warehouses, options.folder, options.query_limit)
-    say(f"{state}: comparing the answers")
-    out = {"aging": kept["aging"], "answers_that_differ":
-           compare_answers(program, peer, options.query_limit), "threads": {}}
-    shutil.rmtree(path)
+    peer, out = copy_of_data(options, ours, state)
     samples = {threads: {"ours": {}, "duckdb": {}} for threads in options.threads}
     loops = {threads: {clients: {"ours": [], "duckdb": []} for clients in options.clients}
              for threads in options.threads}
@@ -418,7 +448,7 @@ def tables(report):
     return "\n".join(out)
 
 
-def parse_options():
+def parse_options(words):
     parser = argparse.ArgumentParser(prog="tools/compare-duckdb", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--warehouses", type=int, default=10)
@@ -436,14 +466,19 @@ def parse_options():
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--program", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=pathlib.Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(words)
+    if min(options.warehouses, options.rounds) < 1 or not options.threads:
+        parser.error("--warehouses, --threads and --rounds are at least 1")
+    if not all(0 < seconds < math.inf for seconds in (options.seconds, options.query_limit)):
+        parser.error("--seconds and --query-limit are more than 0")
     if max(options.threads, default=0) > len(ALL_CORES):
         parser.error(f"--threads: there are {len(ALL_CORES)} cores")
     return options
 
 
 def main():
-    options = parse_options()
+    options = parse_options(sys.argv[1:])
+    exit_when_terminated()
     import duckdb
 
     states = ["fresh", "aged"] if options.aged else ["fresh"]

@@ -13,6 +13,7 @@ Times    of each query alone, of its execution, the least of --rounds. Ours as `
 """
 
 import argparse
+import contextlib
 import json
 import math
 import pathlib
@@ -21,7 +22,8 @@ import shutil
 import sys
 import time
 
-from duckdb_peer import ROOT, Program, difference, duckdb_answer, numbers
+from duckdb_peer import ROOT, Program, difference, duckdb_answer, literal, numbers
+from process_group import exit_when_terminated
 
 TPCH = ROOT / "tools/tpch"
 NATIONS = [("ALGERIA", 0), ("ARGENTINA", 1), ("BRAZIL", 1), ("CANADA", 1), ("EGYPT", 4),
@@ -99,6 +101,10 @@ TABLES = {
 }
 
 
+def csv_of(table, folder):
+    return folder / f"{table}.csv"
+
+
 def make_data(connection, scale, folder):
     """Tables in DuckDB, and a CSV file of each."""
     sizes = {"S": max(int(10_000 * scale), 4), "C": max(int(150_000 * scale), 3),
@@ -114,15 +120,28 @@ def make_data(connection, scale, folder):
         for word in sorted(WORDS, key=len, reverse=True):
             text = text.replace(word, f"{WORDS[word]}[one({len(WORDS[word])})]")
         connection.execute(f"create table {table} as {text}")
-        connection.execute(f"copy {table} to '{folder / table}.csv' (header true)")
+        connection.execute(f"copy {table} to {literal(csv_of(table, folder))} (header true)")
 
 
 def load_data(program, folder):
     shutil.rmtree(program.path, ignore_errors=True)
     program.run("init", program.path, "--schema", TPCH / "schema.sql")
     for table in TABLES:
-        program.run("load", program.path, table, folder / f"{table}.csv")
-        (folder / f"{table}.csv").unlink()
+        program.run("load", program.path, table, csv_of(table, folder))
+        csv_of(table, folder).unlink()
+
+
+@contextlib.contextmanager
+def loaded(program, connection, scale, folder):
+    """Both sides have the data; however the block ends, none is left in the folder."""
+    try:
+        make_data(connection, scale, folder)
+        load_data(program, folder)
+        yield
+    finally:
+        for table in TABLES:
+            csv_of(table, folder).unlink(missing_ok=True)
+        shutil.rmtree(program.path, ignore_errors=True)
 
 
 def queries():
@@ -141,9 +160,11 @@ def compare(program, connection):
     for name, text in queries():
         try:
             (result,) = program.query([text])
-            found[name] = difference(result, *duckdb_answer(connection, text))
         except RuntimeError as error:
             found[name] = str(error)
+            continue
+        # Outside: DuckDB, interrupted, is a RuntimeError too, and that is no answer.
+        found[name] = difference(result, *duckdb_answer(connection, text))
     return {name: differs for name, differs in found.items() if differs}
 
 
@@ -156,13 +177,15 @@ def measure(program, connection, threads, rounds, wrong):
             continue
         connection.execute(text).fetchall()
         ours, whole, planning = [], [], []
-        try:
-            for _ in range(rounds):
+        for _ in range(rounds):
+            try:
                 ours.append(our_milliseconds(program, text, threads))
-                whole.append(timed(lambda: connection.execute(text).fetchall()))
-                planning.append(timed(lambda: connection.execute(f"prepare p as {text}")))
-        except RuntimeError as error:
-            wrong[name] = f"{threads} thread(s): {error}"
+            except RuntimeError as error:
+                wrong[name] = f"{threads} thread(s): {error}"
+                break
+            whole.append(timed(lambda: connection.execute(text).fetchall()))
+            planning.append(timed(lambda: connection.execute(f"prepare p as {text}")))
+        if name in wrong:
             continue
         out[name] = {"ours": min(ours), "whole": min(whole),
                      "duckdb": max(min(whole) - min(planning), EXECUTION_MS_MIN)}
@@ -206,31 +229,30 @@ def parse_options(words):
     parser.add_argument("--rounds", type=int, default=3, help="calls of each query; default 3")
     parser.add_argument("--json", type=pathlib.Path, help="a file for the figures")
     options = parser.parse_args(words)
-    if options.rounds < 1 or options.scale <= 0 or not options.threads:
+    if options.rounds < 1 or not 0 < options.scale < math.inf or not options.threads:
         parser.error("--threads and --rounds are at least 1, --scale is more than 0")
     return options
 
 
 def main():
     options = parse_options(sys.argv[1:])
+    exit_when_terminated()
     import duckdb
 
     connection = duckdb.connect()
     print(f"making the data, scale {options.scale}", flush=True)
-    make_data(connection, options.scale, options.folder)
     program = Program(options.program, options.folder / "db")
-    load_data(program, options.folder)
-    wrong = compare(program, connection)
-    print(f"{len(queries())} answers compared, {len(wrong)} differ", flush=True)
     figures = {}
-    for threads in options.threads:
-        figures[threads] = measure(program, connection, threads, options.rounds, wrong)
-        report(threads, figures[threads])
+    with loaded(program, connection, options.scale, options.folder):
+        wrong = compare(program, connection)
+        print(f"{len(queries())} answers compared, {len(wrong)} differ", flush=True)
+        for threads in options.threads:
+            figures[threads] = measure(program, connection, threads, options.rounds, wrong)
+            report(threads, figures[threads])
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     for name, why in wrong.items():
         print(f"WRONG, and not measured: {name}: {why}", file=sys.stderr)
-    shutil.rmtree(program.path)
     sys.exit(1 if wrong else 0)
 
 

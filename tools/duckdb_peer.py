@@ -109,9 +109,14 @@ def duckdb_schema():
     return statements
 
 
+def literal(text):
+    """A value of SQL's."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
 def copy_csv(connection, table, csv):
     """A CSV file of ours into a table of DuckDB's: bare empty fields are NULL."""
-    connection.execute(f"copy {table} from '{csv}' (format csv, header true, nullstr '', "
+    connection.execute(f"copy {table} from {literal(csv)} (format csv, header true, nullstr '', "
                        "allow_quoted_nulls false)")
 
 

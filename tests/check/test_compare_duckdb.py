@@ -8,7 +8,10 @@ import pathlib
 import random
 import subprocess
 import sys
+import tempfile
+import threading
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
@@ -48,6 +51,55 @@ class CompareDuckdbTest(unittest.TestCase):
         queries["Q09"] = {"ours_ms": None, "duckdb_ms": 4.0, "ratio": None}
         self.assertIsNone(compare_duckdb.means(queries)["geometric_mean"]["ours_ms"])
         self.assertEqual(compare_duckdb.figure(None), "-")
+
+    NEEDED = ["--program", "diptych", "--folder", "data", "--threads", "1"]
+
+    def test_what_cannot_be_measured_is_refused_before_the_data_is_made(self):
+        for words in (["--rounds", "0"], ["--seconds", "0"], ["--seconds", "nan"],
+                      ["--warehouses", "0"], ["--threads", ""], ["--threads", "1000000"],
+                      ["--clients", "0"], ["--query-limit", "-1"]):
+            with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
+                compare_duckdb.parse_options(self.NEEDED + words)
+            self.assertEqual(ended.exception.code, 2, words)
+        self.assertEqual(compare_duckdb.parse_options(self.NEEDED + ["--clients", ""]).clients, [])
+
+    def test_no_timer_outlives_what_it_limits(self):
+        interrupted = []
+        connection = mock.Mock(interrupt=lambda: interrupted.append(1))
+        before = threading.active_count()
+        with self.assertRaises(ValueError), compare_duckdb.limited(connection, 60):
+            raise ValueError
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join(10)
+        self.assertEqual((threading.active_count(), interrupted), (before, []))
+
+    def test_the_data_is_gone_whatever_happens(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            options = mock.Mock(folder=folder, program="diptych")
+            for failing in ("Duckdb", "compare_answers"):
+                ours = mock.Mock(keep=lambda path: path.mkdir() or {"aging": None})
+                with (mock.patch.object(compare_duckdb, "Duckdb"),
+                      mock.patch.object(compare_duckdb, "say"),
+                      mock.patch.object(compare_duckdb, failing, side_effect=KeyboardInterrupt),
+                      self.assertRaises(KeyboardInterrupt)):
+                    compare_duckdb.copy_of_data(options, ours, "fresh")
+                self.assertEqual(list(folder.iterdir()), [])
+
+    def test_an_export_that_fails_says_why_and_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as name:
+            csv = pathlib.Path(name) / "a.csv"
+            program = mock.Mock(binary="/bin/ls", path="/nowhere")
+            with self.assertRaisesRegex(RuntimeError, "select 1: exit 1(.|\n)*invalid argument"):
+                with compare_duckdb.exported(program, "select 1", csv):
+                    self.fail("it was exported")
+            self.assertFalse(csv.exists())
+
+    def test_a_path_with_a_quote_is_one_literal(self):
+        connection = mock.Mock()
+        duckdb_peer.copy_csv(connection, "t", pathlib.Path("/a'b/t.csv"))
+        self.assertIn("from '/a''b/t.csv' (", connection.execute.call_args.args[0])
 
     def test_the_tables_hold_every_query_and_client_and_what_aging_costs(self):
         report = {"warehouses": 1, "rounds": 1, "duckdb_version": "0",
@@ -182,11 +234,35 @@ class CompareTpchTest(unittest.TestCase):
             compare_tpch.report(1, {})
         self.assertEqual(said.getvalue().count("geometric mean"), 1)
 
+    def test_the_data_is_gone_whatever_happens(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            program = mock.Mock(path=folder / "db")
+
+            def fail_after_some(_, known):
+                compare_tpch.csv_of("region", known).touch()
+                program.path.mkdir()
+                raise KeyboardInterrupt
+
+            with (mock.patch.object(compare_tpch, "make_data"),
+                  mock.patch.object(compare_tpch, "load_data", fail_after_some),
+                  self.assertRaises(KeyboardInterrupt),
+                  compare_tpch.loaded(program, None, 1, folder)):
+                self.fail("it was loaded")
+            self.assertEqual(list(folder.iterdir()), [])
+
+    def test_a_peer_that_is_interrupted_has_given_no_answer(self):
+        peer = mock.Mock(execute=mock.Mock(side_effect=RuntimeError("Query interrupted")))
+        with self.assertRaisesRegex(RuntimeError, "interrupted"):
+            compare_tpch.compare(FailsAt(), peer)
+        with self.assertRaisesRegex(RuntimeError, "interrupted"):
+            compare_tpch.measure(FailsAt(), peer, 1, 2, {})
+
     NEEDED = ["--program", "diptych", "--folder", "data"]
 
     def test_what_cannot_be_measured_is_refused_before_the_data_is_made(self):
         for words in (["--threads", "0"], ["--threads", "x"], ["--threads", ""],
-                      ["--rounds", "0"], ["--scale", "0"]):
+                      ["--rounds", "0"], ["--scale", "0"], ["--scale", "nan"]):
             with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
                 compare_tpch.parse_options(self.NEEDED + words)
             self.assertEqual(ended.exception.code, 2, words)

@@ -16,8 +16,9 @@ Cores    with N threads each side works on queries on the last N of the cores th
          side, which has nothing to do.
 Order    ours, DuckDB's, ours, DuckDB's, ...; `--rounds` of each. DuckDB's data stay in memory, and
          idle, while ours run, and the other way round ours are not there.
-Limit    a query that takes longer than --query-limit is interrupted, and counts as the limit; one
-         that takes longer than a second (Q05's join order) runs once in a state of the data.
+Limit    a query that takes longer than --query-limit is interrupted, and counts as the limit; of
+         one that takes longer than a second (Q05's join order) the first run after the one that
+         warms up counts, in all rounds of a state of the data.
 """
 
 import argparse
@@ -41,7 +42,7 @@ from process_group import exit_when_terminated
 # Of tables whose rows as a query's result would fill the memory: exported by these warehouses.
 CHUNKED = {"orderline": "ol_w_id", "stock": "s_w_id", "customer": "c_w_id"}
 CHUNK_WAREHOUSES = 5
-SLOW_SECONDS = 1.0  # a query of DuckDB's that takes longer runs once
+SLOW_SECONDS = 1.0  # a query of DuckDB's that takes longer is measured once
 PASSES = 3          # of the CH queries in a round, on either side at least
 LOOP_LIMIT = 120.0  # seconds after which a closed loop of DuckDB's is cut off
 
@@ -131,7 +132,7 @@ class Duckdb:
             return self.limit * 1e3
 
     def alone(self, threads):
-        """Times of each CH query, some passes after one that warms up."""
+        """Times of each CH query, some passes after one that warms up, as ours have one."""
         self.use(threads)
         times = {}
         for number in range(PASSES + 1):
@@ -140,6 +141,8 @@ class Duckdb:
                     times[name] = [self.slow[name, threads]]
                     continue
                 spent = self.timed(sql)
+                if number == 0 and spent > SLOW_SECONDS * 1e3:
+                    spent = self.timed(sql)
                 if spent > SLOW_SECONDS * 1e3:
                     self.slow[name, threads] = spent
                     times[name] = [spent]

@@ -63,6 +63,20 @@ class CompareDuckdbTest(unittest.TestCase):
             self.assertEqual(ended.exception.code, 2, words)
         self.assertEqual(compare_duckdb.parse_options(self.NEEDED + ["--clients", ""]).clients, [])
 
+    def test_a_slow_query_is_measured_warm_and_once(self):
+        (slow, _), (cold, _), (quick, _), *_ = named = duckdb_peer.ch_queries()
+        seconds = {slow: [9.0, 3.0], cold: [2.0, 0.5, 0.1, 0.2, 0.3]}
+        texts = {text: name for name, text in named}
+        peer = compare_duckdb.Duckdb.__new__(compare_duckdb.Duckdb)
+        peer.slow, peer.use = {}, lambda threads: None
+        peer.timed = lambda sql: 1e3 * seconds.get(texts[sql], [0.4] * 4).pop(0)
+        times = peer.alone(1)
+        self.assertEqual(times[slow], [3000.0])
+        self.assertEqual(times[cold], [100.0, 200.0, 300.0])
+        self.assertEqual(times[quick], [400.0] * compare_duckdb.PASSES)
+        seconds = {}
+        self.assertEqual(peer.alone(1)[slow], [3000.0])
+
     def test_no_timer_outlives_what_it_limits(self):
         interrupted = []
         connection = mock.Mock(interrupt=lambda: interrupted.append(1))

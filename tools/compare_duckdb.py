@@ -151,13 +151,14 @@ class Duckdb:
         return times
 
     def loop(self, threads, clients, seconds, seed):
-        """A closed loop; queries per second, and latencies in milliseconds."""
+        """A closed loop; queries per second, latencies in milliseconds, and what kept clients from
+        going on."""
         self.use(threads)
         texts = templates()
         latencies = []
         cursors = [self.connection.cursor() for _ in range(clients)]
         begin = time.perf_counter()
-        cut = []
+        cut, failed = [], []
 
         def client(number, cursor):
             draw = random.Random(seed * 1_000_003 + number)
@@ -169,6 +170,9 @@ class Duckdb:
                     cursor.execute(sql).fetchall()
                 except self.duckdb.InterruptException:
                     cut.append(number)
+                    return
+                except self.duckdb.Error as error:
+                    failed.append(f"DuckDB's client {number} of {clients}: {error}")
                     return
                 now = time.perf_counter()
                 latencies.append((now - start) * 1e3)
@@ -193,7 +197,8 @@ class Duckdb:
             cursor.close()
         latencies.sort()
         return {"queries_per_second": len(latencies) / spent, "cut_off": len(cut),
-                "p50_ms": quantile(latencies, 0.5), "p99_ms": quantile(latencies, 0.99)}
+                "p50_ms": quantile(latencies, 0.5), "p99_ms": quantile(latencies, 0.99),
+                "failed": failed}
 
 
 def quantile(ordered, q):
@@ -307,8 +312,9 @@ def measure_state(options, state):
             for clients in options.clients:
                 say(f"{state}: round {number + 1}, {threads} thread(s): {clients} client(s), "
                     "DuckDB's")
-                loops[threads][clients]["duckdb"].append(
-                    peer.loop(threads, clients, options.seconds, options.seed + number))
+                cell = peer.loop(threads, clients, options.seconds, options.seed + number)
+                problems += cell["failed"]
+                loops[threads][clients]["duckdb"].append(cell)
     peer.connection.close()
     for threads in options.threads:
         out["threads"][threads] = {"queries": query_figures(samples[threads]),
@@ -337,8 +343,7 @@ def query_figures(samples):
     """Medians in milliseconds, and how many times DuckDB's ours goes into it."""
     out = {}
     for name, _ in ch_queries():
-        side = {key: statistics.median(samples[key][name]) if samples[key].get(name) else None
-                for key in ("ours", "duckdb")}
+        side = {key: median(samples[key].get(name, ())) for key in ("ours", "duckdb")}
         out[name] = {"ours_ms": side["ours"], "duckdb_ms": side["duckdb"],
                      "ratio": ratio(side["ours"], side["duckdb"])}
     return out
@@ -354,10 +359,16 @@ def means(queries):
     return out
 
 
+def median(values):
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
 def loop_figures(sides):
     out = {}
     for side, runs in sides.items():
-        out[side] = {key: statistics.median(run[key] for run in runs)
+        out[side] = {key: median(run[key] for run in runs)
                      for key in ("queries_per_second", "p50_ms", "p99_ms")}
     out["duckdb"]["cut_off"] = sum(run["cut_off"] for run in sides["duckdb"])
     out["ratio"] = ratio(out["duckdb"]["queries_per_second"], out["ours"]["queries_per_second"])

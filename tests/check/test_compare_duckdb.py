@@ -77,6 +77,28 @@ class CompareDuckdbTest(unittest.TestCase):
         seconds = {}
         self.assertEqual(peer.alone(1)[slow], [3000.0])
 
+    def test_a_client_of_duckdbs_that_fails_is_told(self):
+        class Interrupted(Exception):
+            pass
+
+        peer = compare_duckdb.Duckdb.__new__(compare_duckdb.Duckdb)
+        peer.use, peer.nations, peer.regions = (lambda threads: None), ["Japan"], ["Asia"]
+        peer.duckdb = mock.Mock(InterruptException=Interrupted, Error=ValueError)
+        cursors = [mock.Mock(**{"execute.side_effect": error})
+                   for error in (None, ValueError("out of memory"), Interrupted)]
+        peer.connection = mock.Mock(**{"cursor.side_effect": cursors})
+        cell = peer.loop(1, 3, 0.01, 1)
+        self.assertEqual(cell["failed"], ["DuckDB's client 1 of 3: out of memory"])
+        self.assertEqual(cell["cut_off"], 1)
+        self.assertGreater(cell["queries_per_second"], 0)
+
+    def test_a_round_without_an_answer_costs_no_other_its_figures(self):
+        some = {"queries_per_second": 4.0, "p50_ms": 1.0, "p99_ms": 2.0, "cut_off": 0}
+        none = {"queries_per_second": 0.0, "p50_ms": None, "p99_ms": None, "cut_off": 2}
+        figures = compare_duckdb.loop_figures({"ours": [], "duckdb": [some, none]})
+        self.assertEqual(figures["duckdb"], {**some, "queries_per_second": 2.0, "cut_off": 2})
+        self.assertEqual(set(figures["ours"].values()) | {figures["ratio"]}, {None})
+
     def test_no_timer_outlives_what_it_limits(self):
         interrupted = []
         connection = mock.Mock(interrupt=lambda: interrupted.append(1))

@@ -138,7 +138,9 @@ base::Result<void> adopt_for_arithmetic(const SourceText& source, std::string_vi
   return {};
 }
 
-bool has_datetime(const Bound& operand) { return is_datetime(operand.expression->type); }
+bool has_datetime(const Bound& operand) {
+  return is_datetime(operand.expression->type);
+}
 
 bool is_interval(const Bound& operand) {
   return !operand.untyped && operand.expression->type == kIntervalType;

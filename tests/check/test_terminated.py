@@ -1,6 +1,7 @@
 """A tool that is terminated ends what it has started, and what that has started, and leaves no
 temporary folder."""
 
+import os
 import pathlib
 import shutil
 import signal
@@ -49,19 +50,22 @@ class TerminatedTest(unittest.TestCase):
         self.temporary = self.root / "tmp"
         shutil.copytree(TOOLS, self.root / "tools")
         self.program = self.root / "build/release/diptych"
-        self.program.parent.mkdir(parents=True)
-        self.program.write_text(PROGRAM.format(python=sys.executable, pids=str(self.pids),
-                                               seconds=2 * SECONDS_MAX))
-        self.program.chmod(0o755)
+        self.put(self.program, PROGRAM.format(python=sys.executable, pids=str(self.pids),
+                                              seconds=2 * SECONDS_MAX))
+
+    def put(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
 
     def end(self, number, tool, *arguments):
         """Of the tool that is ended while its program runs, the exit code."""
         self.pids.unlink(missing_ok=True)
         shutil.rmtree(self.temporary, ignore_errors=True)
         self.temporary.mkdir()
-        with subprocess.Popen([self.root / "tools" / tool, *arguments], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL,
-                              env={"PATH": "/usr/bin:/bin", "TMPDIR": str(self.temporary)}) as it:
+        environment = {"PATH": f"{self.root / 'bin'}:/usr/bin:/bin", "TMPDIR": str(self.temporary)}
+        with subprocess.Popen([self.root / "tools" / tool, *arguments], env=environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as it:
             self.assertTrue(waited_for(self.pids.exists))
             it.send_signal(number)
             it.wait(SECONDS_MAX)
@@ -79,6 +83,17 @@ class TerminatedTest(unittest.TestCase):
                         self.assertTrue(waited_for(lambda: not is_running(process_id)))
                     if tool == "crash-test":
                         self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_the_fuzzer_ends_with_its_script(self):
+        for name in ("bin/cmake", "bin/clang++-16", "build/fuzz/tests/fuzz/fuzz_seeds"):
+            self.put(self.root / name, "#!/bin/sh\n")
+        self.put(self.root / "tests/fuzz/a_fuzz.cpp", "")
+        self.put(self.root / "build/fuzz/tests/fuzz/a_fuzz", self.program.read_text())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self.assertEqual(self.end(number, "fuzz"), 128 + number)
+            fuzzer, child = self.pids.read_text().split()
+            self.assertTrue(waited_for(lambda: not is_running(fuzzer)))
+            os.kill(int(child), signal.SIGKILL)  # libFuzzer has none
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ inline bool is_variance(AggregateKind kind) {
   return kind >= AggregateKind::kVarSamp && kind <= AggregateKind::kStddevPop;
 }
 
-// Those with WITHIN GROUP (ORDER BY value): of all of a group's values in their order.
+// True for aggregates with WITHIN GROUP (ORDER BY value), which need a group's values in order.
 inline bool is_ordered_set(AggregateKind kind) {
   return kind >= AggregateKind::kPercentileCont;
 }

@@ -6,13 +6,13 @@
 //   BOOLEAN bool, DATE date32, TIMESTAMP timestamp[us] without a zone, INTERVAL
 //   month_day_nano_interval, texts large_utf8
 //
-// Intervals are copied, since Arrow counts their time in nanoseconds: a time beyond 292 years of
-// them fails.
+// Intervals are copied, because Arrow counts their time in nanoseconds; a time beyond 292 years
+// fails.
 //
-// Every column may be null, whatever the table's schema said. A chunk of the result is a batch; a
+// Every column is nullable, whatever the table's schema says. A chunk of the result is a batch; a
 // result without rows is a stream without batches.
 //
-// Threads    an export may be released on any thread, and outlives the result it came from.
+// Threads    any thread may release an export, which may outlive its result.
 // Use        PyArrow: pyarrow.RecordBatchReader._import_from_c(address of the stream).
 
 #pragma once
@@ -21,7 +21,7 @@
 
 #include "olap/query.h"
 
-// The public ABI, as its specification has it: a program may have it from elsewhere, too.
+// The public ABI as its specification defines it. The guards let a program include it twice.
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -75,13 +75,14 @@ struct ArrowArrayStream {
 
 namespace diptych::olap {
 
-// Each writes to `out`, which the caller gives back by out->release(out). The schema is a struct of
-// the columns; a batch, of chunk `chunk`, is an array of that struct.
+// Each function fills `out`, which the caller releases by out->release(out). The schema is a struct
+// with the columns as fields, and a batch is an array of that struct.
 void export_arrow_schema(const QueryResult& result, ArrowSchema* out);
-// Fails with 22008 where a column cannot be exported; then there is nothing to release.
+// Exports chunk `chunk`. Fails with 22008 if a column cannot be exported; then there is nothing to
+// release.
 [[nodiscard]] base::Result<void> export_arrow_batch(const QueryResult& result, size_t chunk,
                                                     ArrowArray* out);
-// All batches. get_next() gives EOVERFLOW where a batch fails.
+// Exports all batches. get_next() returns EOVERFLOW if a batch fails.
 void export_arrow_stream(const QueryResult& result, ArrowArrayStream* out);
 
 }  // namespace diptych::olap

@@ -1,9 +1,9 @@
-// ColumnSample: what a planner knows of a column's values from some of its rows: how many are
-// different, which are common, how they are spread.
+// ColumnSample: the planner's knowledge of a column's values, from a sample of rows: the number of
+// distinct values, the frequent values and the distribution.
 //
-// Different values are estimated from those that came once and those that came again (Haas and
-// Stokes, "Estimating the number of classes in a finite population", JASA 1998: Duj1, which
-// PostgreSQL has, too).
+// Distinct values are estimated from the numbers of sampled values that occur once and that occur
+// more often (Haas and Stokes, "Estimating the number of classes in a finite population", JASA
+// 1998: Duj1, which PostgreSQL uses, too).
 
 #pragma once
 
@@ -25,32 +25,32 @@ namespace diptych::olap {
 struct ColumnSample {
   struct Frequent {
     double number = 0;
-    double share = 0;  // of all rows
+    double share = 0;  // share of all rows
   };
 
-  bool is_whole = false;  // of every row: a value that is not here is not there
+  bool is_whole = false;  // the sample has every row, so other values do not occur
   double null_share = 0;
-  double distinct = 0;             // nulls left out
+  double distinct = 0;             // without nulls
   std::vector<Frequent> frequent;  // the most frequent first
-  std::vector<double> quantiles;   // of numbers: ascending, with as many rows between any two
-  std::vector<std::string> texts;  // of texts: some
+  std::vector<double> quantiles;   // of numbers: ascending, with equal numbers of rows between them
+  std::vector<std::string> texts;  // of text columns: some of the values
 
-  // The share of rows that have this value; nothing where it has another type.
+  // The share of rows that have this value; nullopt if the value has another type.
   std::optional<double> share_of(const base::Value& value, double rows) const;
-  // The share of rows with a number below this one; nothing where it is no number.
+  // The share of rows with a number below this one; nullopt if the value is not a number.
   std::optional<double> share_below(const base::Value& value) const;
 };
 
-// A value as the samples have it: the number that stands for it; nothing of a text or a null.
+// The number that represents a value in samples; nullopt for a text or a null.
 std::optional<double> numeric_value(const base::Value& value);
-// The number that stands for a text: of its hash, as many bits as a double has.
+// The number that represents a text: as many bits of its hash as a double holds.
 double text_number(std::string_view text);
 
-// The values that the drawn rows have in one column at some snapshot, by slot: a row keeps its slot
-// while it lives. Immutable.
+// SampledValues: the values of the drawn rows in one column at some snapshot, by slot. A row keeps
+// its slot while it lives. Immutable.
 class SampledValues {
  public:
-  // NaNs of two kinds, which are told from one another by is_none. A value that is NaN is a kNull.
+  // Two kinds of NaN, which is_none() distinguishes. A value that is NaN counts as kNull.
   static constexpr double kNull = std::numeric_limits<double>::quiet_NaN();
   static const double kNone;  // no row has the slot
   static bool is_none(double number);
@@ -65,17 +65,18 @@ class SampledValues {
   mutable std::once_flag once_;
   mutable std::vector<double> sorted_;  // written under once_
 };
-// Those of several snapshots.
+// Several snapshots share the values.
 using SampledValuesPtr = std::shared_ptr<const SampledValues>;  // shared_ptr: see above
 using SampledTexts = std::map<uint32_t, std::string>;           // by slot, of some slots
 using SampledTextsPtr = std::shared_ptr<const SampledTexts>;    // shared_ptr: likewise
 
-// A column's sample at one snapshot: values of an earlier one, and what changed since. So a new
-// snapshot's costs what changed, and it is summed up only where somebody asks.
+// SampledColumn: a column's sample at one snapshot, as the values of an earlier snapshot and the
+// changes since. So the sample of a new snapshot costs only the changes, and the summary is
+// computed only if it is asked for.
 //
 // Threads    any.
-// Cost       summary(), the first time: passes over the sorted values, which are sorted once for
-//            many snapshots (BM_SummarizeColumn).
+// Cost       the first summary() passes over the sorted values, which are sorted once for many
+//            snapshots (BM_SummarizeColumn).
 class SampledColumn {
  public:
   enum class Extent : uint8_t { kSome, kWhole };
@@ -83,12 +84,12 @@ class SampledColumn {
     uint32_t slot;
     double number;
   };
-  // `changes`: the last one of a slot counts. `texts`: nullptr of a column of no texts.
+  // The last of several `changes` of a slot counts. `texts` is nullptr if the column has no texts.
   SampledColumn(SampledValuesPtr values, std::vector<Change> changes, SampledTextsPtr texts,
                 Extent extent, uint64_t table_rows);
 
   const ColumnSample& summary() const;
-  std::vector<double> numbers() const;  // by slot, as those of SampledValues
+  std::vector<double> numbers() const;  // by slot, as in SampledValues
 
  private:
   ColumnSample summarized() const;
@@ -101,7 +102,7 @@ class SampledColumn {
   mutable std::once_flag once_;
   mutable ColumnSample summary_;  // written under once_
 };
-// Every statement is planned with a copy of the statistics, which has them.
+// Every statement is planned with a copy of the statistics, which shares the samples.
 using SampledColumnPtr = std::shared_ptr<const SampledColumn>;  // shared_ptr: see above
 
 }  // namespace diptych::olap

@@ -1,6 +1,5 @@
-// The days that a DATE and a TIMESTAMP may be: from 0001-01-01 on, since years BC are neither read
-// nor printed. At the other end DATE ends where PostgreSQL's does, and TIMESTAMP where its
-// microseconds fill 64 bits.
+// The ranges of DATE and TIMESTAMP. Both begin at 0001-01-01, because years BC are neither read nor
+// printed. DATE ends where PostgreSQL's does, and TIMESTAMP where its microseconds fill 64 bits.
 
 #pragma once
 

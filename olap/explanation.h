@@ -1,4 +1,4 @@
-// What EXPLAIN asks for, and a plan in words (plan_report.h).
+// The output format of EXPLAIN, and the lines that describe a plan (plan_report.h).
 
 #pragma once
 
@@ -12,7 +12,7 @@ struct Operator;
 
 enum class ExplainFormat : uint8_t { kText, kJson };
 
-// An operator in words; children follow their parent, one deeper.
+// The description of one operator. Children follow their parent, one level deeper.
 struct PlanLine {
   const Operator* op = nullptr;
   size_t depth = 0;

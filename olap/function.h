@@ -1,4 +1,5 @@
-// Function: what an Expression of kind kFunction computes (plan.h).
+// Function: the functions that an Expression of kind kFunction computes (plan.h). The comments list
+// the operands, then the result.
 
 #pragma once
 
@@ -34,12 +35,12 @@ enum class Function : uint8_t {
   kExtractIsoDayOfWeek,  // from 1, Monday
   kExtractHour,
   kExtractMinute,
-  kExtractMicroseconds,  // those of the seconds, too
+  kExtractMicroseconds,  // seconds included
   kAddMonths,            // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
   kAddDays,              // DATE or TIMESTAMP, BIGINT days
   kAddMicros,            // TIMESTAMP, BIGINT
   kAddInterval,          // TIMESTAMP, INTERVAL: its months, then its days, then its time
-  kTruncateMillennium,   // date_trunc of DATE or TIMESTAMP, as the result
+  kTruncateMillennium,   // date_trunc of DATE or TIMESTAMP; the result has the same type
   kTruncateCentury,
   kTruncateDecade,
   kTruncateYear,
@@ -51,19 +52,21 @@ enum class Function : uint8_t {
   kTruncateMinute,
   kTruncateSecond,
   kTruncateMillisecond,
-  kCountSteps,  // TIMESTAMP first, last, BIGINT months, micros: values of the series, BIGINT
-  kAfterSteps,  // TIMESTAMP first, BIGINT months, micros, steps: each from where the last one led
-  kSingleRow,   // value, count (BIGINT): the value; fails with 21000 where the count is above 1
-  // Of texts, in characters; positions and lengths are BIGINT, as results INT.
-  kPosition,  // text, part: where the part begins, from 1; 0 where it does not
+  kCountSteps,  // TIMESTAMP first, last, BIGINT months, micros: length of the series, BIGINT
+  // TIMESTAMP first, BIGINT months, micros, steps: the value after so many steps, each of which
+  // starts from the result of the previous one.
+  kAfterSteps,
+  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 if the count is above 1
+  // Functions of texts, in characters; positions and lengths are BIGINT operands and INT results.
+  kPosition,  // text, part: the position of the part, from 1; 0 if it does not occur
   kReplace,   // text, from, to
   kLeftPad,   // text, length, fill
   kRightPad,
-  kLeft,  // text, length; all but that many from the other end where it is negative
+  kLeft,  // text, length; a negative length leaves out that many at the other end
   kRight,
   kReverse,
   kRepeat,     // text, times
-  kSplitPart,  // text, delimiter, number of the part (from the end where it is negative)
+  kSplitPart,  // text, delimiter, number of the part (counted from the end if negative)
   kTrimBoth,   // text, characters
   kTrimLeft,
   kTrimRight,
@@ -71,8 +74,8 @@ enum class Function : uint8_t {
   kChr,         // BIGINT code: text
   kTranslate,   // text, from, to: character by character
   kInitcap,
-  kConcatWs,  // delimiter, texts...: NULLs among the texts are left out
-  kFormat,    // template, texts...: format() of them, NULLs as such
+  kConcatWs,  // delimiter, texts...; skips NULLs among the texts
+  kFormat,    // template, texts...; format() sees NULLs
   kQuoteIdentifier,
   kQuoteLiteral,
   kMd5,          // text: 32 hexadecimal digits
@@ -83,21 +86,21 @@ enum class Function : uint8_t {
   // text, regular expression, first character (BIGINT, from 1), flags: INT
   kRegexCount,
   // text, regular expression, first character, number of the match (BIGINT), flags, group (BIGINT):
-  // what it matches; NULL: nothing
+  // the matched text, or NULL if there is none
   kRegexMatched,
-  // As kRegexMatched, with 1 before the flags for the end of the match, 0 for its start: INT, 0 for
-  // nothing.
+  // As kRegexMatched, with one more operand before the flags, 1 for the end of the match or 0 for
+  // its start: INT, or 0 if there is no match.
   kRegexPosition,
-  kRegexSubstring,  // text, regular expression: what it, or its first group, matches; NULL: nothing
-  kRegexLike,       // text, regular expression, flags: BOOLEAN
-  kLikeEscape,      // LIKE's pattern, its escape character: the pattern with backslashes
-  kSimilarEscape,   // SIMILAR's pattern, its escape character: a regular expression
-  kSimilarSubstring,  // text, SIMILAR's pattern, its escape character; NULL where it does not match
+  kRegexSubstring,    // text, regular expression: the match or its first group; NULL if none
+  kRegexLike,         // text, regular expression, flags: BOOLEAN
+  kLikeEscape,        // LIKE's pattern, its escape character: the pattern with backslashes
+  kSimilarEscape,     // SIMILAR's pattern, its escape character: a regular expression
+  kSimilarSubstring,  // text, SIMILAR's pattern, its escape character; NULL if it does not match
   kOverlay,           // text, replacement, start, length
   kToHex,             // BIGINT: text
   kToCharNumber,      // a number as text, pattern
   kToCharDouble,      // DOUBLE, pattern
-  // Of DOUBLEs (row_functions_number.cpp).
+  // Functions of DOUBLEs (row_functions_number.cpp).
   kPower,
   kSqrt,
   kExp,
@@ -119,7 +122,7 @@ enum class Function : uint8_t {
   kDegrees,
   kRadians,
   kWidthBucket,  // DOUBLE operand, low, high, BIGINT count: INT
-  // Of BIGINTs, as results BIGINT or INT.
+  // Functions of BIGINTs; the results are BIGINT or INT.
   kGcd,
   kLcm,
   kFactorial,  // BIGINT: DECIMAL(38,0)
@@ -128,9 +131,9 @@ enum class Function : uint8_t {
   kBitXor,
   kShiftLeft,
   kShiftRight,
-  kGreatest,  // of values of one type, NULLs left out
+  kGreatest,  // values of one type; NULLs are skipped
   kLeast,
-  // Of DATE or TIMESTAMP (row_functions_date.cpp).
+  // Functions of DATE or TIMESTAMP (row_functions_date.cpp).
   kDaysBetween,    // DATE, DATE: the first minus the second; INT
   kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
   kExtractField,   // TIMESTAMP (second, milliseconds, epoch) or INTERVAL, field name (literal):
@@ -138,7 +141,7 @@ enum class Function : uint8_t {
   kMakeDate,       // BIGINT year, month, day
   kToChar,         // TIMESTAMP, pattern
   kToTimestamp,    // text, pattern
-  // Of INTERVAL (expression_interval.cpp), as results too.
+  // Functions that take or give INTERVAL (expression_interval.cpp).
   kIntervalBetween,  // TIMESTAMP, TIMESTAMP: days and a time from the second to the first
   kAge,              // TIMESTAMP, TIMESTAMP: in the fields of a calendar
   kJustifyHours,
@@ -147,7 +150,7 @@ enum class Function : uint8_t {
   kDateBin,  // INTERVAL, TIMESTAMP, TIMESTAMP origin: TIMESTAMP
 };
 
-// As EXPLAIN shows it.
+// The name that EXPLAIN shows.
 std::string_view function_name(Function function);
 
 }  // namespace diptych::olap

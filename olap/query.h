@@ -1,4 +1,5 @@
-// Queries: SQL text to plan, plans to results. What the dispatcher uses of olap/.
+// Queries: SQL text to plans, and plans to results. This header is the interface of olap/ that the
+// dispatcher uses.
 //
 //   prepare()      SQL text -> Plan       (olap/sql/: libpg_query, binder, join order)
 //   parse_ddl()    DDL text -> changes    (olap/sql/)
@@ -34,50 +35,47 @@
 
 namespace diptych::olap {
 
-// A copy shares the table.
+// The result of one query. Copies share the table of rows.
 struct QueryResult {
   std::vector<ResultColumn> columns;
-  ResultRows rows;  // rows.table(): the same by columns
+  ResultRows rows;  // rows.table() gives the same data by columns
   uint64_t execute_ns = 0;
 };
 
-// One SELECT statement, or EXPLAIN [ANALYZE], or EXPLAIN (ANALYZE, FORMAT JSON), and one. Errors:
-// kSyntaxError, kInvalidArgument (no such table or column, types that do not fit) and kUnsupported
-// (named construct), each with "line L, column C" and the text there. The statistics are for the
-// join order.
+// Plans one SELECT statement, which may follow EXPLAIN [ANALYZE] or EXPLAIN (ANALYZE, FORMAT JSON).
+// Errors are kSyntaxError, kInvalidArgument (an unknown table or column, types that do not fit) and
+// kUnsupported (it names the construct); each says "line L, column C" and quotes the text there.
 //
-// $1, $2 and so on stand for `parameters`, as literals would: the plan is made for their values. A
-// text takes the type that its place asks for, a whole number is INT where it fits; NULL is any
-// type's.
-//
-// Where `control` is stopped, it fails soon, with the control's error.
-//
-// `system_tables` are there besides the catalog's tables (olap/system_table.h).
+// `table_rows` holds the statistics that the estimates and the join order use. $1, $2 and so on
+// stand for `parameters` as literals would: the plan is made for these values. A text takes the
+// type that its place requires, an integer is INT if it fits, and NULL has any type. If `control`
+// is stopped, prepare fails soon with the control's error. `system_tables` exist in addition to the
+// catalog's tables (olap/system_table.h).
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            const TableRows& table_rows,
                            std::span<const base::Value> parameters = {},
                            std::span<const SystemTable> system_tables = {},
                            const QueryControl* control = nullptr);
 
-// The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped. They
-// are views of the script, so that a caller knows where each one stands.
+// Splits a script into statements at semicolons, by the SQL lexer, and drops empty ones. The
+// statements are views of the script, so that the caller knows the place of each.
 base::Result<std::vector<std::string_view>> split_statements(std::string_view script);
 
-// What stands before a place in a script.
+// A place in a script, given by the amount of text before it.
 struct ScriptPlace {
   size_t lines = 0;
   size_t characters = 0;
-  size_t characters_in_line = 0;  // of these
+  size_t characters_in_line = 0;  // before the place in its own line
 };
-// Behind a text that begins at `place`.
+// The place at the end of a text that begins at `place`.
 ScriptPlace place_after(std::string_view text, ScriptPlace place = {});
-// The error of a statement that begins at `place`: where it says a place in the statement, with the
-// one in the script.
+// Converts the error of a statement that begins at `place`: a position within the statement becomes
+// the position within the script.
 base::Error error_in_script(base::Error error, std::string_view statement,
                             const ScriptPlace& place);
 
-// CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key; it is
-// declared for joins and not enforced: nobody looks for the parent's row.
+// CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key. It is a
+// declaration for joins and is not enforced: no check looks for the parent's row.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))
 //     [WITH (primary_index = hash | ordered, analytics = on | off,       default: hash, on
 //            settled = on | off,                                       default: off
@@ -92,65 +90,66 @@ struct CreateIndex {
 };
 using DdlChange = std::variant<CreateTable, CreateIndex>;
 
-// One DDL statement. Errors as in prepare(); unknown options and types are named.
+// Parses one DDL statement. Errors are those of prepare(); they name unknown options and types.
 base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog);
 
-// Set by another thread to make a batch stop soon; its unfinished queries fail with kCancelled.
+// Another thread sets the flag to stop a batch soon; unfinished queries fail with kCancelled.
 using StopFlag = std::atomic<bool>;
 
-// How a query came to its run, for EXPLAIN ANALYZE.
+// The steps of a query before it runs, for EXPLAIN ANALYZE.
 struct QueryRoute {
-  uint64_t queue_ns = 0;  // from its submission until a batch took it
-  // Then, where it left that for a run on a snapshot of its own: until it had that.
+  uint64_t queue_ns = 0;  // from the query's submission until a batch took it
+  // Set if the query left its batch for the long lane: the time until it had its own snapshot.
   std::optional<uint64_t> long_lane_ns;
-  // Memory that snapshots keep; of such a run, asked as it ends.
+  // The memory of all snapshots; called when a query of the long lane ends.
   std::function<size_t()> snapshot_bytes;
 };
 
-// A query of a batch.
+// One query of a batch.
 struct QueryRun {
   const Plan* plan = nullptr;
-  const QueryControl* control = nullptr;  // nullptr: nobody stops it alone
-  // Where it runs alone and takes longer, it fails with kDeadlineExceeded, though its control is
-  // not stopped; where it scans together with others and takes longer, it runs alone then. 0:
-  // however long.
+  const QueryControl* control = nullptr;  // nullptr: the query cannot be stopped by itself
+  // The longest run time; 0 means no limit. A query that exceeds it while it runs alone fails with
+  // kDeadlineExceeded, although its control is not stopped. A query that exceeds it while it shares
+  // scans starts again alone.
   uint64_t run_ns_max = 0;
-  const QueryRoute* route = nullptr;  // nullptr: it is not known
+  const QueryRoute* route = nullptr;  // nullptr: the route is unknown
 };
-// Called once for each query of a batch when it has ended, on the thread of run_batch.
+// Called once for each query of a batch when the query has ended, on the thread of run_batch.
 using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;
 
 class ExecutionArena;  // olap/execution/threads/arena.h: the TBB arena on the replica's cores
 
-// How many rows the plan's operators are thought to give out, in all.
+// The estimated number of output rows, summed over all operators of the plan.
 double estimated_rows(const Plan& plan);
 
 class Executor {
  public:
-  // A query that would keep more than so many bytes (rows of joins, groups and sorts, its result)
-  // fails with kOutOfMemory, and so does one with which all queries, and results that are still
-  // held, would keep more than `queries_memory_bytes_max`; SIZE_MAX: no limit but the system's.
+  // `query_memory_bytes_max` limits the bytes that one query keeps (rows of joins, groups and
+  // sorts, its result), `queries_memory_bytes_max` those of all queries and of results that are
+  // still held. A query that would exceed either fails with kOutOfMemory. SIZE_MAX means no limit
+  // except the system's.
   explicit Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max = SIZE_MAX,
                     size_t queries_memory_bytes_max = SIZE_MAX);
-  // Another one within the memory limits of `beside`.
+  // Makes a second executor that shares the memory limits of `beside`.
   Executor(const base::SidePlacement& placement, const Executor& beside);
   ~Executor();
 
-  // Runs the plans on the replica as it stands. Results are in the order of the plans. A query that
-  // fails (division by zero, overflow, out of memory, stopped) fails alone.
+  // Runs the plans on the replica's current state and returns the results in the plans' order. A
+  // query that fails (division by zero, overflow, out of memory, stopped) fails alone.
   std::vector<base::Result<QueryResult>> run_batch(std::span<const Plan* const> plans,
                                                    const storage::Replica& replica,
                                                    const StopFlag& stop);
-  // The same of queries that can be stopped one by one, delivered as they end. One that is stopped
-  // fails with its control's error, and is not run where it was stopped before.
+  // Runs queries that can be stopped one by one, and delivers each when it ends. A stopped query
+  // fails with its control's error; a query that was stopped before the call does not run.
   void run_batch(std::span<const QueryRun> queries, const storage::Replica& replica,
                  const StopFlag& stop, const DeliverResult& deliver);
 
-  // Runs body(i) for i in [0, count) on the replica's cores and returns when all are done: the
-  // applier's partitions run here too. Any thread.
+  // Runs body(i) for i in [0, count) on the replica's cores and returns when all are done. The
+  // applier's partitions run here too. Any thread may call.
   void run_parallel(uint32_t count, const std::function<void(uint32_t)>& body);
 
-  // What queries keep, and results that are still held. Any thread.
+  // Bytes of running queries and of results that are still held. Any thread may call.
   size_t queries_memory_bytes() const { return memory_limit_->used(); }
 
  private:

@@ -1,12 +1,12 @@
-// QueryControl: how others stop one query, whether it waits or runs.
+// QueryControl: stops one query, whether it waits or runs.
 //
-//   going on ──cancel──► cancelled            the first of the two stays
+//   going on ──cancel──► cancelled            the first stop is final
 //      └────────expire──► deadline exceeded
 //
-// The executor looks at it at morsels and in its long loops, and ends the query with error(), while
-// what runs beside it goes on. Who asks for a stop after the query has ended changes nothing.
+// The executor checks the control at each morsel and in long loops, and ends the query with
+// error(); other queries continue. A stop after the query has ended has no effect.
 //
-// Threads    any.
+// Threads    any thread may call any member.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace diptych::olap {
 
 class QueryControl {
  public:
-  // True: it was not stopped before.
+  // True if the query was not stopped before.
   bool cancel() { return stop(Stop::kCancelled); }
   bool expire() { return stop(Stop::kExpired); }
 
@@ -27,7 +27,7 @@ class QueryControl {
     // relaxed: a flag of its own; a morsel more or less does not matter.
     return stop_.load(std::memory_order_relaxed) != Stop::kNone;
   }
-  // Once it is stopped: why.
+  // The reason of the stop. The query has been stopped.
   base::Error error() const {
     // relaxed: as above; it is written once.
     if (stop_.load(std::memory_order_relaxed) == Stop::kExpired) {

@@ -1,4 +1,4 @@
-// QueryMemoryFigures: what the large blocks of queries take (olap/execution/limits/query_memory.h).
+// QueryMemoryFigures: memory in the large blocks of queries (olap/execution/limits/query_memory.h).
 
 #pragma once
 
@@ -7,11 +7,12 @@
 namespace diptych::olap {
 
 struct QueryMemoryFigures {
-  size_t used_bytes = 0;  // by queries that run now
-  size_t kept_bytes = 0;  // for the next ones
+  size_t used_bytes = 0;  // in use by running queries
+  size_t kept_bytes = 0;  // kept for later queries
 };
 
-// Of the whole process, since queries of all its databases share the blocks. Any thread.
+// The figures of the whole process, because queries of all its databases share the blocks. Any
+// thread may call.
 QueryMemoryFigures query_memory_figures();
 
 }  // namespace diptych::olap

@@ -1,17 +1,17 @@
-// QueryMemoryLimit: how many bytes all queries of a database may keep together: what those that run
-// have (olap/execution/limits/memory_budget.h), and the results that somebody still holds.
+// QueryMemoryLimit: limits the bytes of all queries of a database together: the memory of running
+// queries (olap/execution/limits/memory_budget.h), and the results that callers still hold.
 //
-//   try_add(before the rows are there) ──► give_back        as operators grow and go
-//                                     └──► MemoryHold       a result: until its last copy goes
+//   try_add(before the rows exist) ──► give_back        as operators grow and end
+//                                 └──► MemoryHold       a result: until its last copy is gone
 //
-// Who would pass the limit gets nothing; those that run beside it, and results that wait to be
-// read, keep what they have. A result is counted for as long as a copy of it, or an export, is
-// there: it may outlive the database, so holds share the limit.
+// A query that would pass the limit gets no memory; other queries, and results that wait to be
+// read, keep theirs. A result counts for as long as a copy or an export of it exists. It may
+// outlive the database, so holds share the limit.
 //
 // Threads    any number.
 //
 // Invariants
-//   L1  used() is the sum of what was added and not given back, and at most bytes_max().
+//   L1  used() is the sum of the bytes that were added and not given back, and at most bytes_max().
 
 #pragma once
 
@@ -28,7 +28,7 @@ class QueryMemoryLimit {
  public:
   explicit QueryMemoryLimit(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // False, and nothing is added: the sum would be over the limit.
+  // Adds the bytes and returns true, or returns false if the sum would pass the limit.
   bool try_add(size_t bytes) {
     if (bytes > bytes_max_) return false;
     // relaxed: only the sum matters; nothing is read on the strength of its value.
@@ -53,16 +53,16 @@ class QueryMemoryLimit {
 
  private:
   const size_t bytes_max_;
-  std::atomic<size_t> used_{0};  // writers: the queries' workers, and who drops results
+  std::atomic<size_t> used_{0};  // writers: the queries' workers, and threads that drop results
 };
 
-// MemoryHold: bytes of a limit that outlive their query, given back when it goes. It is moved.
+// MemoryHold: bytes of a limit that outlive their query. The destructor gives them back. Move-only.
 class MemoryHold {
  public:
   using Limit = std::shared_ptr<QueryMemoryLimit>;  // shared_ptr: see above
 
   MemoryHold() = default;
-  // The bytes were added.
+  // Owns `bytes`, which were added to `limit` before.
   MemoryHold(Limit limit, size_t bytes) : limit_(std::move(limit)), bytes_(bytes) {}
   MemoryHold(MemoryHold&& other) noexcept
       : limit_(std::move(other.limit_)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -75,7 +75,7 @@ class MemoryHold {
     if (bytes_ != 0) limit_->give_back(bytes_);
   }
 
-  // Takes over the other's bytes, which are of the same limit.
+  // Takes over the bytes of `other`, which belong to the same limit.
   void absorb(MemoryHold&& other) {
     if (limit_ == nullptr) limit_ = other.limit_;
     DIPTYCH_CHECK(other.bytes_ == 0 || limit_ == other.limit_, "a hold is of one limit");

@@ -1,9 +1,9 @@
-// ResultRows: a result's table (result_table.h), row by row: for those who ask for a few values and
-// want them as base::Value. Values are made when they are read, and nothing is kept of them.
+// ResultRows: row-by-row access to a result's table (result_table.h), for callers that read few
+// values and want them as base::Value. Values are made when they are read and are not cached.
 //
 //   for (const auto& row : result->rows) print(row[0], row[1]);
 //
-// Rows refer to the table, which the ResultRows keeps; a value belongs to who asked for it.
+// A row refers to the table, which the ResultRows keeps alive; a value belongs to the caller.
 //
 // Threads    any number of readers.
 
@@ -21,7 +21,7 @@
 
 namespace diptych::olap {
 
-// Walks over what `Owner` gives by number.
+// Iterates over the elements that `Owner` gives by number.
 template <class Owner, class Element>
 class ResultIterator {
  public:
@@ -71,19 +71,19 @@ class ResultRow {
 class ResultRows {
  public:
   using const_iterator = ResultIterator<ResultRows, ResultRow>;
-  // Queries of one text share a result, and an export to Arrow outlives it.
+  // Queries with the same text share a result, and an export to Arrow may outlive it.
   using Shared = std::shared_ptr<const ResultTable>;  // shared_ptr: several owners, see above
 
   ResultRows() = default;
   explicit ResultRows(ResultTable table) : table_(new const ResultTable(std::move(table))) {}
 
-  // What there is for columns; shared with copies of the result and with exports of it. None of a
-  // result that was never filled.
+  // The same data by columns, shared with copies and exports of the result; nullptr if the result
+  // was never filled.
   const Shared& table() const { return table_; }
 
   size_t size() const { return table_ == nullptr ? 0 : table_->row_count(); }
   bool empty() const { return size() == 0; }
-  // at() and [] alike stop the program where there is no such row.
+  // at() and [] both stop the program if there is no such row.
   ResultRow operator[](size_t row) const {
     DIPTYCH_CHECK(row < size(), "a row of the result");
     return {*table_, row};

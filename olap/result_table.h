@@ -1,23 +1,23 @@
 // ResultTable: the rows of a query's result, column by column, in Arrow's layout.
 //
-// A table is a list of chunks of up to kRowsMax rows; each worker of the query made its own. A
-// chunk has an array of each column, as the Arrow columnar format says:
+// A table is a list of chunks of up to kRowsMax rows; each worker of the query makes its own
+// chunks. A chunk has one array for each column, as the Arrow columnar format specifies:
 //
 //   INT, DATE             int32
 //   BIGINT, TIMESTAMP     int64
 //   DECIMAL(p,s)          128 bits, little-endian units
 //   DOUBLE                64 bits
 //   INTERVAL              32 bits of months, 32 of days, 64 of microseconds
-//   BOOLEAN               bits, the first row's is the lowest
+//   BOOLEAN               bits; the first row has the lowest bit
 //   CHAR, VARCHAR, TEXT   rows + 1 offsets of 64 bits into the bytes
-//   validity              bits, 1 where the row has a value; no bytes where every row has one
+//   validity              bits, 1 if the row has a value; no bytes if every row has one
 //
-// So arrow_export.h hands out the buffers as they are, but those of intervals, whose time Arrow
-// counts in nanoseconds. A table is immutable once it is made, and does not depend on the replica
-// or on the plan: it may be kept for as long as one likes.
+// So arrow_export.h exports the buffers as they are, except those of intervals, whose time Arrow
+// counts in nanoseconds. A table is immutable once it is made, and depends neither on the replica
+// nor on the plan: it may be kept for any time.
 //
-// Threads    a chunk is filled by one thread; a table is read by any number.
-// Memory     throws std::bad_alloc when it ends.
+// Threads    one thread fills a chunk; any number of threads read a table.
+// Memory     throws std::bad_alloc when memory runs out.
 
 #pragma once
 
@@ -57,19 +57,19 @@ class ResultArray {
   bool is_null(uint64_t row) const {
     return null_count_ != 0 && ((validity_[row / 8] >> (row % 8)) & 1) == 0;
   }
-  // Of a text that is not null.
+  // The text of a row that is not null.
   std::string_view text(uint64_t row) const;
   base::Value value(uint64_t row) const;
 
-  // The buffers; validity is nullptr where every row has a value, texts where the type is none.
+  // The buffers. validity() is nullptr if every row has a value, texts() if the type is not a text.
   const uint8_t* validity() const { return null_count_ == 0 ? nullptr : validity_.data(); }
   const std::byte* values() const { return values_.data(); }
   const char* texts() const { return texts_.data(); }
 
-  // Filling. First as many values as rows come, then their nulls.
+  // To fill the array, add the values of new rows first, then call end_rows() with their nulls.
   //
-  // The place of `rows` new values of T, the type's C++ type (int128_t of every decimal); bits and
-  // texts have calls of their own.
+  // Returns the place for `rows` new values of T, the C++ type of the column's type (int128_t for
+  // every decimal). Booleans use add_bit(), texts add_texts().
   template <class T>
   T* add_values(uint64_t rows) {
     const size_t before = values_.size();
@@ -77,7 +77,7 @@ class ResultArray {
     return reinterpret_cast<T*>(values_.data() + before);
   }
   void add_bit(uint64_t row, bool bit);
-  // text(i), a base::StringRef, is the i-th of `rows` new texts, empty where null.
+  // text(i), a base::StringRef, gives the i-th of `rows` new texts; a null is an empty text.
   template <class Text>
   void add_texts(uint64_t rows, Text&& text) {
     size_t bytes = 0;
@@ -94,7 +94,7 @@ class ResultArray {
       ends[i] = static_cast<int64_t>(end);
     }
   }
-  // Says that `rows` rows are complete, of which the i-th is null where is_null(i).
+  // Completes `rows` rows; the i-th is null if is_null(i).
   template <class IsNull>
   void end_rows(uint64_t rows, bool any_null, IsNull&& is_null) {
     const uint64_t first = rows_;
@@ -105,13 +105,14 @@ class ResultArray {
       if (is_null(i)) clear_valid(first + i);
     }
   }
-  // One value of any type: slow.
+  // Adds one value of any type; slow.
   void add(const base::Value& value);
 
  private:
-  static constexpr uint64_t kTextsAhead = 24;  // are fetched
+  static constexpr uint64_t kTextsAhead = 24;  // texts that are prefetched
 
-  void make_valid(uint64_t first);  // rows from `first` on; those before, where nobody has yet
+  // Sets the validity bits of rows from `first` on; on its first call, of earlier rows too.
+  void make_valid(uint64_t first);
   void clear_valid(uint64_t row) {
     validity_[row / 8] = static_cast<uint8_t>(validity_[row / 8] & ~(1U << (row % 8)));
     ++null_count_;
@@ -121,7 +122,7 @@ class ResultArray {
   uint64_t rows_ = 0;
   uint64_t null_count_ = 0;
   GrowingArray<uint8_t> validity_;
-  GrowingArray<std::byte> values_;  // of texts: their offsets
+  GrowingArray<std::byte> values_;  // for texts: their offsets
   GrowingArray<char> texts_;
 };
 
@@ -134,10 +135,10 @@ class ResultTable {
  public:
   static constexpr uint64_t kRowsMax = uint64_t{1} << 16;
 
-  // Chunks without rows are dropped. `hold`: what the chunks take of the limit of all queries.
+  // Drops chunks without rows. `hold` is the chunks' share of the memory limit of all queries.
   ResultTable(std::vector<ResultColumn> columns, std::vector<ResultChunk> chunks,
               MemoryHold hold = {});
-  // Of rows of values of the columns' types.
+  // Makes a table of rows whose values have the columns' types.
   ResultTable(std::vector<ResultColumn> columns, const std::vector<std::vector<base::Value>>& rows);
 
   const std::vector<ResultColumn>& columns() const { return columns_; }
@@ -153,7 +154,7 @@ class ResultTable {
   MemoryHold hold_;  // outlives the chunks
   std::vector<ResultColumn> columns_;
   std::vector<ResultChunk> chunks_;
-  std::vector<uint64_t> starts_;  // the first row of each chunk, and one more: the row count
+  std::vector<uint64_t> starts_;  // the first row of each chunk, then the row count
 };
 
 }  // namespace diptych::olap

@@ -1,9 +1,9 @@
-// SystemTable: a table that no replica has: whoever compiles a query gives its rows, at that time.
+// SystemTable: a table without storage. Its rows are made when a query that names it is compiled.
 //
-// A statement that names it gets the rows as a VALUES would give them, so that joins, filters and
-// all else work. A table of the catalog that has the same name hides it.
+// A statement sees the rows as those of a VALUES clause, so it can join and filter them like any
+// table's. A table of the catalog with the same name hides the system table.
 //
-// Threads    `rows` is called by whoever compiles, once for each place that names the table.
+// Threads    `rows` is called on the compiling thread, once for each place that names the table.
 
 #pragma once
 
@@ -25,7 +25,7 @@ struct SystemColumn {
 struct SystemTable {
   std::string name;
   std::vector<SystemColumn> columns;
-  std::function<std::vector<std::vector<base::Value>>()> rows;  // values of the columns' types
+  std::function<std::vector<std::vector<base::Value>>()> rows;  // values have the columns' types
 };
 
 }  // namespace diptych::olap

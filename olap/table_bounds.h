@@ -1,11 +1,12 @@
-// TableBounds: the least and greatest values of a table's columns, as the newest snapshot's leaves
-// sum them up (storage/leaf.h, L3): they cover every live value, and maybe more; but not those of a
-// leaf of DOUBLEs that has a NaN, and integers beyond 2^53 about. Estimates use them, nothing else.
+// TableBounds: the least and greatest values of a table's columns, from the summaries of the newest
+// snapshot's leaves (storage/leaf.h, L3). They cover every live value and maybe more, with two
+// exceptions: leaves of DOUBLEs that contain a NaN, and integers beyond 2^53, which are rounded.
+// Only estimates use them.
 //
 //   ranges that changed ──summaries of their leaves──► bounds by range ──union──► by column
 //
-// Threads    the dispatcher's, between batches.
-// Memory     24 bytes a column and range of a block's rows.
+// Threads    the dispatcher's thread, between batches.
+// Memory     24 bytes for each column and range of a block's rows.
 
 #pragma once
 
@@ -18,7 +19,7 @@
 
 namespace diptych::olap {
 
-// Of numbers, dates (days) and timestamps (microseconds); decimals in units.
+// The bounds of numbers, dates (in days), timestamps (in microseconds) and decimals (in units).
 struct ColumnBounds {
   bool known = false;
   double min = 0;
@@ -32,8 +33,8 @@ class TableBounds {
  public:
   explicit TableBounds(const base::TableSchema& schema);
 
-  // Brings them to the table as it stands. `changes`: by PartitionId. `changed`: by ColumnId,
-  // whether the table's changes() of the column went up.
+  // Updates the bounds to the table's current state. `changes` is by PartitionId. `changed` is by
+  // ColumnId and says whether the table's changes() of the column went up.
   void refresh(const storage::Table& table,
                const std::vector<storage::ChangeWatch::Changes>& changes,
                const std::vector<bool>& changed);
@@ -43,14 +44,14 @@ class TableBounds {
   struct Column {
     base::ColumnId id;
     bool is_double;
-    bool is_stale;                                  // some range's bounds are others
+    bool is_stale;                                  // the bounds of some range have changed
     std::vector<std::vector<ColumnBounds>> ranges;  // by PartitionId
   };
   void read_range(const storage::Partition& partition, uint32_t p,
                   const storage::ChangeWatch::Changes::Range& range,
                   const std::vector<bool>& changed);
 
-  std::vector<Column> bounded_;  // those that have bounds
+  std::vector<Column> bounded_;  // the columns that have bounds
   std::vector<ColumnBounds> columns_;
 };
 

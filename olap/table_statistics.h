@@ -1,12 +1,12 @@
-// Table statistics: what the planner knows of a table's contents: its rows, the bounds of its
-// columns (table_bounds.h), and what a sample of its rows shows (table_sample.h).
+// Table statistics: the planner's knowledge of a table. It consists of the number of rows, the
+// bounds of the columns (table_bounds.h) and a sample of the rows (table_sample.h).
 //
 //   the applier's writes ──storage::ChangeWatch──► StatisticsKeeper::refresh ──► TableStatistics
 //
-// All are those of one snapshot, and the dispatcher refreshes them with each: what is counted is
-// counted in it, bounds cover its values, a sample's rows have the values that they have in it.
-// Only a column that is not in memory may have the sample of an older one, or none: nothing is read
-// from disk for statistics. What follows from a sample is an estimate, which no answer depends on.
+// All statistics describe one snapshot; the dispatcher refreshes them for each new one. Row counts
+// are the snapshot's, bounds cover its values, and sampled rows have the values of the snapshot.
+// Only a column that is not in memory may have an older sample, or none, because nothing is read
+// from disk for statistics. Samples give estimates; no answer depends on them.
 
 #pragma once
 
@@ -26,24 +26,24 @@ struct TableStatistics {
   TableStatistics(uint64_t count = 0) : rows(count) {}  // NOLINT: rows alone are statistics, too
 
   uint64_t rows;
-  std::vector<ColumnBounds> columns;      // by ColumnId; none: nothing is known
-  std::vector<SampledColumnPtr> samples;  // by ColumnId; nullptr: the column has none
-  bool lacks_samples = false;             // of columns that were not in memory
+  std::vector<ColumnBounds> columns;      // by ColumnId; empty if no bounds are known
+  std::vector<SampledColumnPtr> samples;  // by ColumnId; nullptr: the column has no sample
+  bool lacks_samples = false;             // some column was not in memory
 };
 
 // By TableId.
 using TableRows = std::vector<TableStatistics>;
 
-// Keeps the statistics of one table, which outlives it. The newest keeper of a table takes what its
-// ChangeWatches have: there are no others by then.
+// StatisticsKeeper: maintains the statistics of one table, which outlives it. A table has one
+// keeper at a time; a new keeper takes over the table's ChangeWatches.
 //
-// Threads    the dispatcher's, between batches.
+// Threads    the dispatcher's thread, between batches.
 class StatisticsKeeper {
  public:
   explicit StatisticsKeeper(storage::Table* table);
 
-  // Brings *statistics, which it alone writes, to the table as it stands. Where memory runs out it
-  // throws, and all is looked at the next time.
+  // Updates *statistics, which only this keeper writes, to the table's current state. If memory
+  // runs out it throws, and the next refresh looks at the whole table.
   void refresh(TableStatistics* statistics);
   const TableSample& sample() const { return sample_; }
 

@@ -1,14 +1,14 @@
-// BatchRunner: a batch of plans on one snapshot: together what can be shared, the rest one by one.
+// BatchRunner: runs a batch of plans on one snapshot, and shares work between them.
 //
-// Shared are plans of one text, which run once; star queries through one root table where there
-// are two of them or more (star_batch.h); of the other plans, the scans of those that ride together
-// (riding_plans.h, shared_scans.h). A batch of one is not touched by any of it. What goes through
-// few rows comes first, as the planner thinks: who asks for little does not wait for the others.
+// Plans with the same text run once. Two or more star queries with one root table share a pass
+// (star_batch.h). Other plans may ride together, which shares their scans (riding_plans.h,
+// shared_scans.h). The rest run one by one, and a batch of one shares nothing. Work that the
+// planner expects to read few rows runs first, so that short queries do not wait for long ones.
 //
 // Threads    one caller; the passes and pipelines use the arena.
-// Errors     a query fails alone: who cannot be answered in a pass of stars is run alone, and so is
-//            a riding plan that had too little memory beside others. One that is stopped leaves the
-//            others of its text and pass as they are.
+// Errors     a query fails alone. A query that a pass of stars cannot answer runs alone, and so
+//            does a riding plan that had too little memory beside the others. A stopped query does
+//            not affect the others of its text and pass.
 
 #pragma once
 
@@ -36,29 +36,30 @@ class BatchRunner {
  private:
   struct Job {
     size_t query;
-    std::vector<size_t> same;  // queries of this text that come later
+    std::vector<size_t> same;  // later queries with the same text
     std::optional<StarQuery> star;
     bool in_unit = false;
     bool rode = false;
     bool done = false;
   };
-  // Jobs that run in one go, or one that runs alone.
+  // Jobs that run together, or one that runs alone.
   struct Unit {
     enum class Kind : uint8_t { kAlone, kStars, kRiders };
     Kind kind;
-    double rows;  // that it goes through
+    double rows;  // rows that it reads or outputs, estimated
     std::vector<Job*> jobs;
   };
 
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
-  // A plan's star that was computed in a pass of so many.
+  // A plan's star query that a pass of `stars` queries has answered.
   struct GivenStar {
     const StarBatch& batch;
     size_t index;
     const GivenRows& rows;
     size_t stars;
   };
-  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `star`: nullptr where it has none.
+  // Computes the plan's result, or the report of EXPLAIN ANALYZE. `star` is nullptr if no pass has
+  // answered its star query.
   Task run_plan(const Job& job, RunContext context, std::chrono::steady_clock::time_point start,
                 const GivenStar* star, QueryResult* result) const;
   void run_riders(std::span<Job* const> jobs);
@@ -67,16 +68,16 @@ class BatchRunner {
   void drop_stopped();
   base::Result<QueryResult> run_alone(Job* job);
   void add_stars(std::vector<Unit>* units);
-  // Those that are in no unit yet.
+  // Make units of the jobs that are in no unit yet.
   void add_riders(std::vector<Unit>* units);
   void add_alone(std::vector<Unit>* units);
   void run_units(std::vector<Unit> units);
   void run_stars(std::span<Job* const> jobs);
   void run_star_batch(std::span<Job* const> jobs);
-  // All whose result the jobs' are: they stop when each of them is stopped.
-  // `end_ns`: or then; 0: never.
+  // The signal that stops these jobs when all queries that get their results are stopped, or at
+  // `end_ns` (0: no end).
   StopSignal signal_of(std::span<Job* const> jobs, uint64_t end_ns = 0) const;
-  // When a run that begins now has to end; 0: never.
+  // The time at which a run that begins now has to end; 0: none.
   uint64_t end_ns_of(const Job& job) const;
   void finish(Job* job, base::Result<QueryResult> result);
   void deliver(size_t query, base::Result<QueryResult> result) const;

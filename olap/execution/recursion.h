@@ -1,19 +1,19 @@
-// A recursion (kRecursion): rounds, each over the rows of the one before it.
+// A recursion (kRecursion) runs in rounds, each over the rows of the round before.
 //
 //   first ──► round 1 ─┬─► sink
 //              step ◄──┘ kWorkingRows
 //               └─► round 2 ─┬─► sink ...
 //
-// A round's rows are kept until the next one's are there. UNION keeps all rows, in a table of
-// groups without aggregates: a worker's rows of a round go into a table of its own, and what is new
-// when these are merged is the round.
+// A round's rows are kept until the next round is complete. UNION keeps all rows in a table of
+// groups without aggregates: each worker's rows of a round go into a table of its own, and the rows
+// that are new when these are merged form the round.
 //
-// What of a step does not hang on the round before is made once (PlanRunner): tables of joins whose
-// build side reads no working rows, and what is repeated.
+// Parts of a step that do not depend on the round before are computed once (PlanRunner): tables of
+// joins whose build side reads no working rows, and repeated operators.
 //
-// Stopping   a sink that wants no more rows ends the recursion: LIMIT counts over all workers, so
-//            one that says so speaks for them all.
-// Threads    collect()'s stages have a worker each; the rest is the caller's, between pipelines.
+// Stopping   a sink that wants no more rows ends the recursion. LIMIT counts over all workers, so
+//            one such sink speaks for all of them.
+// Threads    each stage of collect() has one worker; the caller does the rest between pipelines.
 
 #pragma once
 
@@ -34,19 +34,20 @@ namespace diptych::olap {
 
 class RecursionRows {
  public:
-  // `distinct`: no row of an earlier round comes again.
+  // `distinct`: rows of earlier rounds are left out (UNION).
   RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers,
                 bool distinct);
 
   // Makes chains that take rows of the next round.
   StageFactory collect();
-  // The next round's rows are the last one's from here on. Gives the texts that rows refer to.
+  // Ends a round: the collected rows become the last round's rows. Returns the texts to which rows
+  // refer.
   QueryHeap end_round(const Workers& workers);
 
-  // Of the last round.
+  // The rows of the last round.
   const ColumnStore& rows() const { return rows_; }
-  const std::vector<uint32_t>& order() const { return order_; }  // all of them
-  // Of all rounds' rows, where they are kept, when nobody reads any.
+  const std::vector<uint32_t>& order() const { return order_; }  // the numbers of all these rows
+  // Gives away the texts of all rounds' rows, if these are kept, when nobody reads them any more.
   QueryHeap take_texts();
 
   size_t kept_bytes() const { return charge_.bytes() + (all_ ? all_->kept_bytes() : 0); }
@@ -66,20 +67,20 @@ class RecursionRows {
 
   const Operator& recursion_;
   const QueryLimits limits_;
-  std::vector<std::unique_ptr<Part>> parts_;         // by worker, of UNION ALL
-  std::vector<std::unique_ptr<GroupTable>> groups_;  // by worker, of UNION
+  std::vector<std::unique_ptr<Part>> parts_;         // by worker, for UNION ALL
+  std::vector<std::unique_ptr<GroupTable>> groups_;  // by worker, for UNION
   std::unique_ptr<GroupTable> all_;                  // UNION: the rows of all rounds
   ColumnStore rows_;
   std::vector<uint32_t> order_;
   MemoryCharge charge_;  // of rows_ and order_
 };
 
-// Which operators of a plan read the rows of which recursion's round.
+// WorkingReads: finds the operators of a plan that read the working rows of each recursion.
 class WorkingReads {
  public:
   explicit WorkingReads(const Operator& root) { visit(root, 0); }
 
-  // The recursion in whose step the operator stands, the innermost; 0: in none.
+  // The innermost recursion in whose step the operator stands; 0: none.
   uint32_t step_of(const Operator& op) const {
     const auto found = steps_.find(&op);
     return found == steps_.end() ? 0 : found->second;
@@ -88,7 +89,7 @@ class WorkingReads {
     const auto found = readers_.find(recursion);
     return found != readers_.end() && found->second.contains(&op);
   }
-  // Those in the step that have its working rows in them.
+  // The operators of the recursion's step whose subtrees read its working rows.
   const std::unordered_set<const Operator*>& readers(uint32_t recursion) const {
     return readers_.at(recursion);
   }
@@ -96,7 +97,7 @@ class WorkingReads {
  private:
   void visit(const Operator& op, uint32_t step);
 
-  std::vector<const Operator*> path_;  // while it is made
+  std::vector<const Operator*> path_;  // used while the object is built
   std::unordered_map<const Operator*, uint32_t> steps_;
   std::unordered_map<uint32_t, std::unordered_set<const Operator*>> readers_;
 };

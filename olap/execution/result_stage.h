@@ -1,6 +1,7 @@
-// ResultStage: the sink of a query: its rows into the chunks of a ResultTable, column by column.
+// ResultStage: the sink of a query, which copies rows into the chunks of a ResultTable, column by
+// column.
 //
-// Threads    a stage and its part belong to one worker; PlanRunner puts the parts together.
+// Threads    a stage and its part belong to one worker; PlanRunner combines the parts.
 
 #pragma once
 
@@ -13,26 +14,26 @@
 
 namespace diptych::olap {
 
-// What one worker has of the result.
+// ResultPart: one worker's part of the result.
 class ResultPart {
  public:
   explicit ResultPart(MemoryBudget* memory) : charge_(memory, "the result") {}
 
-  // The selected rows of the first columns, which have these types.
+  // Appends the selected rows of the first columns, which have these types.
   void append(const std::vector<base::DataType>& types, const Batch& batch);
   std::vector<ResultChunk> take() { return std::move(chunks_); }
-  // Of what was taken: counted until the hold goes.
+  // The memory of the chunks that were taken stays counted until the hold is gone.
   MemoryHold hand_over() { return charge_.hand_over(); }
 
  private:
   std::vector<ResultChunk> chunks_;  // the last one is being filled
-  size_t bytes_done_ = 0;            // of all but the last
+  size_t bytes_done_ = 0;            // size of all chunks but the last
   MemoryCharge charge_;
 };
 
 class ResultStage : public Stage {
  public:
-  // Both outlive this.
+  // Both arguments outlive the stage.
   ResultStage(const std::vector<base::DataType>& types, ResultPart* part)
       : types_(types), part_(part) {}
   bool push(Batch& batch) override {

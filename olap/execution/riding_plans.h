@@ -1,11 +1,11 @@
-// Which plans of a batch go over their tables together, with shared scans (shared_scans.h).
+// Chooses the plans of a batch that ride together, that is, share their scans (shared_scans.h).
 //
-// Together ride plans whose largest table is the same, so that they have at least that one in
-// common, as long as what they are expected to keep (build sides, groups, rows of a sort) is small
-// in all: what they save is the decoding of columns, and reads; what they lose is the caches, in
-// which the kept rows of one plan alone would stay (README.md, Measured).
+// Plans with the same largest table ride together, so that they share at least that scan, as long
+// as the rows that they are expected to keep (build sides, groups, rows of a sort) are few in all.
+// Riding saves decoding and reads, but the kept rows of several plans may not fit the caches, in
+// which those of one plan would stay (README.md, Measured).
 //
-// Functions of values; any thread.
+// Threads    any; these are functions of values.
 
 #pragma once
 
@@ -18,11 +18,11 @@
 
 namespace diptych::olap {
 
-// The places of plans that ride together: groups of two or more. Who is in none runs alone.
+// The groups of two or more plans that ride together, by their places. All others run alone.
 std::vector<std::vector<size_t>> riding_plans(std::span<const Plan* const> plans,
                                               const storage::Replica& replica);
 
-// Rows that the plan is expected to keep, over all of its operators.
+// The number of rows that all operators of the plan are expected to keep.
 double rows_kept(const Operator& op);
 
 }  // namespace diptych::olap

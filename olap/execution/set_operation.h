@@ -1,12 +1,13 @@
-// What UNION, INTERSECT and EXCEPT need beyond aggregation: rows of several inputs into one chain,
-// and rows that come several times.
+// Stages for UNION, INTERSECT and EXCEPT: they merge the rows of several inputs into one chain, and
+// repeat rows.
 //
-// UNION ALL is kAppend. The others count, by distinct row, how often each side has it (an
-// aggregate over the appended sides), and repeat the row as often as the operation says (kRepeat).
+// UNION ALL is kAppend. The other operations count how often each side has a distinct row (an
+// aggregate over the appended sides), and repeat the row as often as the operation requires
+// (kRepeat).
 //
-// Threads    SharedChains: chains by worker; its pipelines run one after the other, so that a chain
-//            has one user at a time. A RepeatStage has one worker.
-// Stopping   RepeatStage looks at the stop flag once a round: it may multiply rows.
+// Threads    SharedChains has a chain for each worker. Its pipelines run one after the other, so
+//            that a chain has one user at a time. A RepeatStage has one worker.
+// Stopping   RepeatStage checks the stop signal once a round, because it may multiply rows.
 
 #pragma once
 
@@ -17,12 +18,12 @@
 
 namespace diptych::olap {
 
-// The sink's chains, made once per worker and fed by several pipelines in turn.
+// SharedChains: the sink's chains, made once for each worker and fed by several pipelines in turn.
 class SharedChains {
  public:
   SharedChains(uint32_t workers, const StageFactory& sink) : sink_(sink), chains_(workers) {}
 
-  // Makes stages that pass batches on to the worker's chain. Must not outlive this.
+  // Makes stages that pass batches to the worker's chain. They must not outlive this object.
   StageFactory factory();
 
  private:
@@ -30,8 +31,9 @@ class SharedChains {
   std::vector<StagePtr> chains_;  // by worker; made when first used
 };
 
-// Passes on the k-th repetitions of all rows of a batch as its k-th round; of few rows that are
-// repeated often, several repetitions at a time. `numbers`: somebody reads which one a row is.
+// RepeatStage: passes on the k-th repetitions of all rows of a batch as the k-th round. For few
+// rows that are repeated often, it passes on several repetitions at a time. `numbers` says that an
+// operator above reads the number of the repetition.
 class RepeatStage : public Stage {
  public:
   RepeatStage(const RunContext& context, bool numbers, StagePtr next)
@@ -41,7 +43,7 @@ class RepeatStage : public Stage {
   bool push(Batch& batch) override;
 
  private:
-  // Of fewer, a copy of the rows does not pay.
+  // For fewer copies, copying the rows does not pay.
   static constexpr uint32_t kCopiesMin = 4;
 
   void lay_out_copies(const Batch& batch, uint32_t copies);

@@ -1,11 +1,11 @@
-// Task: a step of a plan that can be left half done: a coroutine, which another one awaits.
+// Task: a step of a plan that can be suspended: a coroutine, which another coroutine awaits.
 //
 //   Task run_child(...);                      nothing runs before it is awaited or started
-//   co_await run_child(...);                  throws what the child threw
+//   co_await run_child(...);                  rethrows the child's exception
 //   Task plan = run(...); plan.start();       runs until it has ended or waits for a shared scan
 //
-// What a coroutine is given by reference has to stay until it has ended; a task that goes before
-// its end takes the steps with it that it waits for.
+// Arguments passed by reference outlive the coroutine. Destroying a task before its end destroys
+// the steps for which it waits.
 //
 // Threads    one at a time.
 
@@ -22,7 +22,7 @@ namespace diptych::olap {
 class [[nodiscard]] Task {
  public:
   struct promise_type {
-    // On to who awaits it, if anybody does.
+    // Resumes the coroutine that awaits this one, if any.
     struct End {
       bool await_ready() const noexcept { return false; }
       std::coroutine_handle<> await_suspend(
@@ -53,7 +53,7 @@ class [[nodiscard]] Task {
 
   void start() { coroutine_.resume(); }
   bool has_ended() const { return coroutine_.done(); }
-  // Throws what it threw. It has ended.
+  // Rethrows the task's exception, if any. The task has ended.
   void check() const {
     DIPTYCH_CHECK(has_ended(), "a task that is asked how it went has ended");
     if (coroutine_.promise().failure) std::rethrow_exception(coroutine_.promise().failure);

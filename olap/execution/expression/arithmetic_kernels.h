@@ -1,9 +1,9 @@
-// Arithmetic kernels: operations of two values, and the loop that runs one over a batch.
+// Arithmetic kernels: operations on two values, and the loop that runs one over a batch.
 //
-// An operation computes its result for any operands, without a trap, and returns a fault word whose
-// top bit is set where the result must not be used. The loop collects the faults of all slots it
-// touches, dead ones included, without a branch; only when one was set does the caller look for a
-// live row that is to blame (has_live_fault). So checked arithmetic vectorises.
+// An operation computes a result for any operands, without a trap, and returns a fault word whose
+// top bit is set if the result is invalid. The loop collects the faults of all slots that it
+// touches, unselected ones included, without a branch. Only if a fault was set, the caller looks
+// for a live row that caused it (has_live_fault). So checked arithmetic vectorises.
 
 #pragma once
 
@@ -23,7 +23,7 @@ namespace diptych::olap {
 using base::power_of_ten;
 inline constexpr int128_t kWideDecimalEnd = power_of_ten(kWideDecimalDigitsMax);
 
-// Half away from zero, as PostgreSQL rounds numerics; the divisor is not 0.
+// Rounds half away from zero, as PostgreSQL rounds numerics. The divisor is not 0.
 inline int128_t divide_rounded(int128_t value, int128_t divisor) {
   const int128_t whole = value / divisor;
   int128_t rest = value % divisor;
@@ -34,8 +34,8 @@ inline int128_t divide_rounded(int128_t value, int128_t divisor) {
   return (value < 0) == (divisor < 0) ? whole + 1 : whole - 1;
 }
 
-// sum * factor / count, rounded so, into `result`; false where that does not fit. The product may
-// be beyond 128 bits.
+// Sets *result to sum * factor / count, rounded half away from zero. Returns false if it does not
+// fit. The product may be beyond 128 bits.
 inline bool average_scaled(const ExactSum& sum, int128_t factor, int64_t count, int128_t* result) {
   int128_t whole;
   int128_t rest;
@@ -51,7 +51,7 @@ inline constexpr uint64_t kFault = uint64_t{1} << 63;
 inline uint64_t fault_if(bool condition) {
   return static_cast<uint64_t>(condition) << 63;
 }
-// Where the wider value is not the narrower one that it became.
+// A fault if narrowing changed the value.
 inline uint64_t narrow_fault(int64_t wide, int32_t narrow) {
   return fault_if(wide != narrow);
 }
@@ -59,7 +59,7 @@ inline uint64_t wide_fault(bool overflow, int128_t value) {
   return fault_if(overflow || value >= kWideDecimalEnd || value <= -kWideDecimalEnd);
 }
 
-// What an integer or decimal of this type has become.
+// The error message for an integer or decimal of this type that overflows.
 inline const char* out_of_range(PhysicalType type) {
   if (type == PhysicalType::kInt128) return kDecimalOutOfRange;
   return type == PhysicalType::kInt64 ? kBigIntOutOfRange : kIntegerOutOfRange;
@@ -68,8 +68,8 @@ inline const char* out_of_range(PhysicalType type) {
 inline constexpr const char* kDoubleOverflow = "value out of range: overflow";
 inline constexpr const char* kDoubleUnderflow = "value out of range: underflow";
 
-// The sum or average of exact numbers as a DECIMAL, of an average with so many more digits; nothing
-// where that does not fit.
+// The sum or average of exact numbers as a DECIMAL. An average is multiplied by `factor`, for
+// further digits. nullopt if it does not fit.
 inline std::optional<int128_t> sum_as_decimal(const ExactSum& sum, int64_t count, bool average,
                                               int128_t factor) {
   int128_t value = sum.low();
@@ -78,7 +78,7 @@ inline std::optional<int128_t> sum_as_decimal(const ExactSum& sum, int64_t count
   return value;
 }
 
-// An infinite result of finite operands.
+// A fault if finite operands give an infinite result.
 inline uint64_t overflow_fault(double a, double b, double result) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return fault_if((std::fabs(result) == kInfinity) & (std::fabs(a) < kInfinity) &
@@ -132,8 +132,9 @@ struct SubtractOperation {
   }
 };
 
-// Where no operand of a vector is negative or over 31 bits, and no divisor is 0, products of BIGINT
-// and remainders are computed 32 bits wide, in SIMD (`narrow`). misfit() is not 0 for others.
+// If all operands of a vector are at least 0 and have at most 31 bits, and no divisor is 0,
+// products of BIGINT and remainders are computed 32 bits wide, in SIMD (`narrow`). misfit() is not
+// 0 for other operands.
 struct MultiplyOperation {
   static constexpr bool kCheap = true;
   static uint64_t misfit(int64_t a, int64_t b) { return static_cast<uint64_t>(a | b) >> 31; }
@@ -184,14 +185,14 @@ struct DivideOperation {
   }
 };
 
-// The sign of the dividend, as in PostgreSQL.
+// The remainder has the sign of the dividend, as in PostgreSQL.
 struct ModuloOperation {
   static constexpr bool kCheap = false;
   static const char* message(PhysicalType) { return kDivisionByZero; }
   static uint64_t misfit(int64_t a, int64_t b) {
     return (static_cast<uint64_t>(a) | (static_cast<uint64_t>(b) - 1)) >> 31;
   }
-  // A double's quotient is near enough: it is 1 / b off a whole number, or is one.
+  // The quotient as a double is precise enough: it is a whole number, or at least 1 / b off one.
   static int32_t narrow(int32_t a, int32_t b) {
     return a - static_cast<int32_t>(static_cast<double>(a) / static_cast<double>(b)) * b;
   }
@@ -208,8 +209,8 @@ concept HasNarrow = std::is_integral_v<Operand> && std::is_same_v<Operand, Outco
   Operation::narrow(int32_t{}, int32_t{});
 } && sizeof(Operation::narrow(int32_t{}, int32_t{})) <= sizeof(Outcome);
 
-// results[i] = a[i] op b[i] for at least the selected slots (a cheap operation) or exactly those.
-// Returns the faults of all slots touched. Benchmark: BM_AddInt32, BM_AddInt64,
+// Sets results[i] = a[i] op b[i] for at least the selected slots (if the operation is cheap) or for
+// exactly those. Returns the faults of all touched slots. Benchmark: BM_AddInt32, BM_AddInt64,
 // BM_MultiplyInt32, BM_MultiplyInt64, BM_MultiplyDecimal, BM_ModuloInt32, BM_ModuloInt64.
 template <class Operation, class Operand, class Outcome>
 uint64_t apply_operation(const Operand* __restrict a, const Operand* __restrict b,
@@ -234,7 +235,7 @@ uint64_t apply_operation(const Operand* __restrict a, const Operand* __restrict 
   return faults & kFault;
 }
 
-// True where a selected row that is not null has a fault.
+// True if a selected row that is not null has a fault.
 template <class Operation, class Operand, class Outcome>
 bool has_live_fault(const Operand* a, const Operand* b, const uint64_t* nulls,
                     const Selection& selection) {

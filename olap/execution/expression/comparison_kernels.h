@@ -45,7 +45,7 @@ inline bool value_less(const base::StringRef& a, const base::StringRef& b) {
   return order != 0 ? order < 0 : a.size() < b.size();
 }
 
-// Below 0: a is less; 0: neither is.
+// Negative if a is less, 0 if neither is less.
 template <class T>
 inline int order_of(const T& a, const T& b) {
   return value_less(a, b) ? -1 : value_less(b, a) ? 1 : 0;
@@ -81,7 +81,7 @@ struct LessEqualComparison {
   }
 };
 
-// Bit i of the result is set where bytes[i] is 1; all 64 bytes are 0 or 1.
+// Packs 64 bytes of 0 or 1 into bits: bit i is bytes[i].
 inline uint64_t pack_bytes(const uint8_t* bytes) {
 #if defined(__AVX2__)
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
@@ -96,9 +96,9 @@ inline uint64_t pack_bytes(const uint8_t* bytes) {
 #endif
 }
 
-// Sets bit i of `bits` where a[i] op b[i], for at least the selected slots; the rest are arbitrary.
-// kConstant: b[0] stands for every b[i]. A null slot's value may be anything: slots in `nulls` (may
-// be nullptr) are left out where looking at one could trap. Benchmark: BM_CompareInt32,
+// Sets bit i of `bits` to a[i] op b[i], for at least the selected slots; other bits are arbitrary.
+// With kConstant, b[0] is used for every b[i]. The value of a null slot may be anything, so slots
+// in `nulls` (may be nullptr) are left out if reading them could trap. Benchmark: BM_CompareInt32,
 // BM_CompareInt64.
 template <class Comparison, bool kConstant, class T>
 void compare_values(const T* __restrict a, const T* __restrict b, const Selection& selection,

@@ -1,7 +1,6 @@
-// DateParts: a timestamp taken apart, for functions that name its fields; the names of months and
-// days.
+// DateParts: the fields of a timestamp, for functions that name them; the names of months and days.
 //
-// Threads    values; any thread.
+// Threads    any; these are values.
 
 #pragma once
 

@@ -1,17 +1,17 @@
-// Expressions as execution runs them: a tree of nodes, each of which computes a whole vector at a
-// time into memory of its own.
+// Compiled expressions: a tree of nodes, each of which computes a whole vector at a time into its
+// own memory.
 //
-// compile_expression() turns olap/plan.h's tree into nodes, one per expression and type: no
-// dispatch and no allocation per row. Every worker compiles its own tree.
+// compile_expression() turns the tree of olap/plan.h into nodes, one class for each kind and type,
+// so that there is no dispatch and no allocation for each row. Every worker compiles its own tree.
 //
-// Rows       evaluate(input, rows) yields values for the selected rows; the other slots of the
-//            result are meaningless. Only selected rows can fail (overflow, division by zero):
-//            AND, OR, CASE and COALESCE evaluate an operand for just the rows that still need it.
-// Life       a result is valid until the node is evaluated again, or the input goes (V2).
-// Errors     QueryFailure: compile_expression where the plan breaks plan.h's typing or a LIKE
-//            pattern is malformed, evaluate() for faults of live rows, where the texts that it
-//            makes are more than the query may have, and where long ones meet the stop signal.
-// Threads    none shared: one worker.
+// Rows       evaluate(input, rows) gives values for the selected rows; other slots of the result
+//            have no meaning. Only selected rows can fail (overflow, division by zero): AND, OR,
+//            CASE and COALESCE evaluate an operand only for the rows that still need it.
+// Lifetime   a result is valid until the node is evaluated again, or the input ends (V2).
+// Errors     QueryFailure. compile_expression() throws it if the plan breaks plan.h's typing or a
+//            LIKE pattern is malformed; evaluate() for faults of live rows, for texts beyond the
+//            query's memory limit, and if the stop signal is set while it makes long texts.
+// Threads    one worker.
 
 #pragma once
 
@@ -26,14 +26,14 @@ namespace diptych::olap {
 
 struct QueryLimits;  // memory_budget.h
 
-// Three truth values of a batch. For a selected row at most one of its bits is set; the bits of
-// other rows are meaningless. is_null is filled only where has_nulls.
+// The truth values of a batch in three-valued logic. A selected row has at most one of its two bits
+// set; the bits of other rows have no meaning. is_null is filled only if has_nulls.
 struct TruthMask {
   alignas(64) uint64_t is_true[kVectorWords];
   alignas(64) uint64_t is_null[kVectorWords];
   bool has_nulls = false;
 
-  // Takes `nulls` (may be nullptr) as the null rows and clears is_true there.
+  // Sets the null rows to `nulls` (may be nullptr) and clears is_true for them.
   void apply_nulls(const uint64_t* nulls, uint32_t slots);
 };
 
@@ -46,7 +46,7 @@ class ExpressionNode {
 
   PhysicalType type() const { return type_; }
   virtual Vector evaluate(const Batch& input, const Selection& rows) = 0;
-  // The same of a BOOLEAN, as bits.
+  // As evaluate(), for a BOOLEAN, as bits.
   virtual void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth);
 
  private:
@@ -54,7 +54,7 @@ class ExpressionNode {
 };
 using NodePtr = std::unique_ptr<ExpressionNode>;
 
-// A BOOLEAN that is natively computed as bits.
+// The base of nodes that compute a BOOLEAN as bits.
 class TruthNode : public ExpressionNode {
  public:
   TruthNode() : ExpressionNode(PhysicalType::kBool), bytes_(PhysicalType::kBool) {}
@@ -65,17 +65,18 @@ class TruthNode : public ExpressionNode {
   VectorBuffer bytes_;
 };
 
-// Vectors of the nodes of an expression, or of a list of them, that are not counted: usual ones.
+// Up to this size, the vectors of the nodes of an expression, or of a list of expressions, do not
+// count against the budget.
 inline constexpr size_t kNodeBytesFree = size_t{2} << 20;
-// What the vectors of an expression's nodes take, about.
+// The approximate size of the vectors of an expression's nodes.
 size_t node_bytes(const Expression& expression);
 
-// What they point to outlives the nodes.
+// The objects to which `limits` points outlive the nodes.
 NodePtr compile_expression(const Expression& expression, const QueryLimits& limits);
 std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions,
                                          const QueryLimits& limits);
 
-// Predicates: a conjunction, evaluated one after the other on the rows that are left.
+// Predicates: a conjunction, whose parts are evaluated in turn on the remaining rows.
 class Predicates {
  public:
   Predicates(const std::vector<ExpressionPtr>& expressions, const QueryLimits& limits)
@@ -83,7 +84,7 @@ class Predicates {
   explicit Predicates(std::vector<NodePtr> nodes) : nodes_(std::move(nodes)) {}
 
   size_t size() const { return nodes_.size(); }
-  // Leaves in `rows` those for which predicate `index`, or every predicate, is true.
+  // Narrows *rows to those for which predicate `index`, or every predicate, is true.
   void narrow(size_t index, const Batch& input, Selection* rows);
   void narrow(const Batch& input, Selection* rows);
 
@@ -92,7 +93,7 @@ class Predicates {
   TruthMask truth_;
 };
 
-// The columns of its input that an expression reads, ascending.
+// The input columns that an expression reads, ascending.
 std::vector<uint32_t> columns_read(const Expression& expression);
 
 }  // namespace diptych::olap

@@ -1,5 +1,5 @@
-// The key of an expression: a text that equal expressions have, and no others. What is found equal
-// by it is computed once: predicates and queries of a batch, groups of a plan.
+// The key of an expression: a text that equal expressions share, and no others. Equal predicates
+// and queries of a batch, and equal groups of a plan, are found by it and computed once.
 
 #pragma once
 
@@ -12,7 +12,8 @@
 namespace diptych::olap {
 
 std::string expression_key(const Expression& expression);
-// Where column i is the table's columns[i], so that scans with other columns have it too.
+// The key in which column i is the table's columns[i], so that scans with other columns have the
+// same key.
 std::string expression_key(const Expression& expression, std::span<const base::ColumnId> columns);
 
 }  // namespace diptych::olap

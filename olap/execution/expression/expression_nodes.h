@@ -1,6 +1,6 @@
-// The makers of expression nodes, one file each (expression_*.cpp), for expression.cpp alone.
-// Children are compiled already; their physical types follow plan.h's typing, which the makers
-// check.
+// Functions that make expression nodes, by source file (expression_*.cpp); only expression.cpp uses
+// them. Children are compiled already. The functions check that the children's physical types
+// follow plan.h's typing.
 
 #pragma once
 
@@ -17,8 +17,7 @@ NodePtr make_literal(const base::DataType& type, const base::Value& value);
 // expression_arithmetic.cpp: kNegate, kAdd, kSubtract, kMultiply, kDivide, kModulo
 NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children,
                         const QueryLimits& limits);
-// A conversion between int32, int64 and int128 that loses nothing; the node itself where the types
-// are the same.
+// A lossless conversion between int32, int64 and int128; the node itself if the types are equal.
 NodePtr make_widening(NodePtr child, PhysicalType type);
 
 // expression_interval.cpp: kNegate, kAdd, kSubtract of intervals; kMultiply and kDivide of an
@@ -30,7 +29,7 @@ NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> child
 NodePtr make_comparison(ExpressionKind kind, NodePtr left, NodePtr right);
 NodePtr make_is_null(ExpressionKind kind, NodePtr child);
 NodePtr make_in_list(const Expression& expression, NodePtr child);
-// Of the child's texts, or of these in lower case.
+// Whether LIKE matches the child's texts as they are or in lower case.
 enum class LetterCases : uint8_t { kKept, kLowered };
 NodePtr make_like(const Expression& expression, NodePtr child, LetterCases cases,
                   const QueryLimits& limits);
@@ -45,7 +44,7 @@ NodePtr make_single_row(std::vector<NodePtr> children);
 // expression_cast.cpp: kCast
 NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child,
                   const QueryLimits& limits);
-// Decimals rounded, with as many zeros behind, as the units of the DECIMAL `to`.
+// Rounds decimals and appends `zeros` zeros, which gives units of the DECIMAL `to`.
 NodePtr make_decimal_rounding(const base::DataType& to, const UnitRounding& rounding,
                               uint32_t zeros, NodePtr child);
 
@@ -58,8 +57,8 @@ NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> ch
 NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children,
                              const QueryLimits& limits);
 
-// expression_by_entry.cpp: a value of the text column `column` and nothing else, which `node`
-// computes
+// expression_by_entry.cpp: computes `node`, which reads only the text column `column`, once for
+// each dictionary entry
 NodePtr make_by_entry(uint32_t column, NodePtr node);
 
 }  // namespace diptych::olap

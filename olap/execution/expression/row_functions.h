@@ -1,11 +1,12 @@
-// Row functions: SQL functions that are computed row by row, by a plain C++ function each.
+// Row functions: SQL functions that are computed row by row, each by a plain C++ function.
 //
-// For functions whose own work outweighs a call per row: of texts, logarithms, dates in words. What
-// is worth a vectorised kernel has a node of its own (expression_*.cpp).
+// They are functions whose own work outweighs a call for each row: functions of texts, logarithms,
+// dates in words. Functions that profit from a vectorised kernel have their own nodes
+// (expression_*.cpp).
 //
-// Nulls      a function sees no NULL: its result is NULL where an argument is. kConcatWs, kGreatest
-//            and kLeast leave them out instead, kFormat writes them, and have their own nodes.
-// Errors     a function fails by QueryFailure.
+// Nulls      a function sees no NULL; its result is NULL if an argument is. kConcatWs, kGreatest
+//            and kLeast skip NULLs, and kFormat writes them; these have their own nodes.
+// Errors     a function fails by throwing QueryFailure.
 
 #pragma once
 
@@ -44,12 +45,12 @@ class RowArguments {
   const StopSignal& stop_;
 };
 
-// regexp_replace's n where the flags say whether it is the first match or all.
+// The n of regexp_replace if the flags decide between the first match and all.
 inline constexpr int64_t kRegexByFlags = INT64_MIN;
 
 inline constexpr size_t kTextBytesMax = size_t{1} << 30;
 
-// Fails where a result would be larger.
+// Fails the query if a result would be larger than kTextBytesMax.
 inline void require_text_size(size_t bytes) {
   if (bytes > kTextBytesMax) fail_value("requested length too large", "54000");
 }
@@ -58,7 +59,7 @@ using TextRowFunction = void (*)(const RowArguments& arguments, CountedText* res
 using IntegerRowFunction = int64_t (*)(const RowArguments& arguments);
 using NumberRowFunction = double (*)(const RowArguments& arguments);
 
-// nullptr where the function is none of the file's.
+// Each returns nullptr if the function is not one of its file's.
 TextRowFunction find_text_function(Function function);
 IntegerRowFunction find_integer_function(Function function);  // BIGINT, BOOLEAN, INT and DATE
 NumberRowFunction find_number_function(Function function);
@@ -70,11 +71,11 @@ IntegerRowFunction find_date_function(Function function);
 int64_t moment_from_text(const RowArguments& arguments);  // to_timestamp(text, pattern)
 base::Interval age_between(int64_t to, int64_t from);     // TIMESTAMPs
 
-// nullptr, and the children as they were: it is none of regular expressions.
+// Returns nullptr, and leaves the children, if the function is not one of regular expressions.
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
                             const QueryLimits& limits);
 
-// Likewise of intervals.
+// Likewise for functions of intervals.
 NodePtr make_interval_function(Function function, std::vector<NodePtr>* children,
                                const QueryLimits& limits);
 

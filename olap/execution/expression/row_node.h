@@ -15,7 +15,7 @@
 
 namespace diptych::olap {
 
-// There may be 100,000 of them.
+// Evaluates the nodes, of which there may be 100,000.
 inline std::vector<Vector> evaluate_all(const std::vector<NodePtr>& nodes, const Batch& input,
                                         const Selection& rows, StopCountdown* countdown) {
   std::vector<Vector> vectors;
@@ -27,8 +27,8 @@ inline std::vector<Vector> evaluate_all(const std::vector<NodePtr>& nodes, const
   return vectors;
 }
 
-// results[row] = compute(arguments of row, texts of the vector), where no argument is NULL. Where
-// it gives an optional, none of it is NULL.
+// Sets results[row] = compute(arguments of row, texts of the vector) if no argument is NULL. If
+// compute returns an optional, nullopt is NULL.
 template <class Result, class Compute>
 class RowNode : public ExpressionNode {
  public:

@@ -10,17 +10,17 @@
 
 namespace diptych::olap {
 
-// Appends an identifier as it has to be written in a statement: in quotes where it must.
+// Appends an identifier as a statement has to write it, in quotes if they are needed.
 void append_identifier(std::string_view name, CountedText* result);
 
-// Appends a text as a literal of SQL, in quotes.
+// Appends a text as an SQL literal, in quotes.
 void append_literal(std::string_view text, CountedText* result);
 
-// Of format(): argument number i, from 0; nullopt where it is NULL.
+// Gives argument number i of format(), from 0; nullopt if it is NULL.
 using TemplateArgument = std::function<std::optional<std::string_view>(size_t i)>;
 
-// Appends what format(pattern, arguments...) gives: %[n$][-][width]type, with the types s, I and L,
-// where a width may be * or *n$. Fails by QueryFailure.
+// Appends the result of format(pattern, arguments...). A specifier is %[n$][-][width]type, with the
+// types s, I and L; the width may be * or *n$. Throws QueryFailure.
 void append_formatted(std::string_view pattern, size_t argument_count,
                       const TemplateArgument& argument, CountedText* result);
 

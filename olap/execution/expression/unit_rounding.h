@@ -1,9 +1,9 @@
-// UnitRounding: units of a decimal divided by a power of ten that is known when a query is
-// compiled, and rounded as a function of SQL rounds. What fits 63 bits is divided by a
+// UnitRounding: divides units of a decimal by a power of ten that is known when a query is
+// compiled, and rounds as an SQL function requires. Values of up to 63 bits are divided by a
 // multiplication (T. Granlund and P. L. Montgomery, "Division by Invariant Integers using
 // Multiplication", 1994).
 //
-// Threads    values; any thread.
+// Threads    any; these are values.
 
 #pragma once
 
@@ -17,8 +17,8 @@ namespace diptych::olap {
 
 class UnitRounding {
  public:
-  // By 10^digits, at least 1 and at most 38 of them; kRound (half away from zero), kFloor, kCeil or
-  // kTruncate.
+  // Divides by 10^digits, with 1 to 38 digits. The function is kRound (half away from zero),
+  // kFloor, kCeil or kTruncate.
   UnitRounding(uint32_t digits, Function function) : unit_(base::power_of_ten(digits)) {
     const base::int128_t half = unit_ - unit_ / 2;
     const bool rounds = function == Function::kRound;
@@ -33,7 +33,7 @@ class UnitRounding {
     multiplier_ = static_cast<uint64_t>((base::uint128_t{1} << (64 + shift_)) / unit + 1);
   }
 
-  // No trap, whatever the value; right for more than the least of the type.
+  // Does not trap for any value, and is correct for all but the type's least value.
   int64_t apply(int64_t value) const {
     const bool below = value < 0;
     const auto size = below ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);

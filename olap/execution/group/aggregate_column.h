@@ -1,8 +1,8 @@
 // AggregateColumn: the states of one aggregate, by group number.
 //
 // Sums of integers and decimals are exact (128 bits), so results do not depend on the order or the
-// number of threads; sums of doubles are added in any order. avg is the exact sum, divided as
-// double or as decimal, by its type.
+// number of threads. Doubles are added in any order. avg is the exact sum divided by the count, as
+// double or decimal according to its type.
 //
 // Threads    one worker.
 
@@ -32,51 +32,52 @@ class AggregateColumn {
 
   // Makes states for groups [0, groups).
   virtual void resize(uint32_t groups) = 0;
-  // Of what grows with groups and values.
+  // The memory that grows with groups and values.
   virtual size_t memory_bytes() const = 0;
-  // Adds the k-th selected row's argument to group groups[k]; groups == nullptr: all to group 0.
+  // Adds the k-th selected row's argument to group groups[k], or to group 0 if `groups` is nullptr.
   // Benchmark: BM_GroupByInt, BM_ScanSum.
   virtual void update(const Vector& argument, const Selection& rows, const uint32_t* groups) = 0;
-  // The same of few groups, where it wants rows by group.
+  // As update() for few groups, if the column prefers rows by group.
   virtual bool wants_runs() const { return false; }
   virtual void update_runs(const Vector& /*argument*/, const GroupRuns& /*runs*/) {}
-  // As update() with all arguments of the aggregate, of which most have one.
+  // As update() with all arguments of the aggregate; most aggregates have one.
   virtual void update_all(std::span<const Vector> arguments, const Selection& rows,
                           const uint32_t* groups) {
     update(arguments[0], rows, groups);
   }
-  // Whether a value that the group has had already can change its state.
+  // True if a value that the group has already had can change its state.
   virtual bool counts_repeats() const { return true; }
-  // Values that are kept beside the states: each costs a merge as much as a group does.
+  // The number of values kept beside the states. In a merge each costs as much as a group.
   virtual uint64_t kept_values() const { return 0; }
-  // Called once, before others merge partitions of this column, where there are several.
+  // Called once before other columns merge several partitions of this column.
   virtual void split(const GroupSplit& /*groups*/, const StopSignal& /*stop*/) {}
-  // Adds groups of the other column, of the same class. Of one other column, several columns may
-  // merge a partition each at the same time.
+  // Adds groups of another column of the same class. Several columns may each merge a partition of
+  // one other column at the same time.
   virtual void merge(const AggregateColumn& other, const GroupMerge& groups,
                      const StopSignal& stop) = 0;
-  // Called once after the last merge. What it makes beyond memory_bytes() it counts itself.
+  // Called once after the last merge. It charges memory that it takes beyond memory_bytes() itself.
   virtual void finish(const QueryLimits& /*limits*/) {}
-  // The results of groups [first, first + count). Fails where a sum does not fit its type.
+  // The results of groups [first, first + count). Fails if a sum does not fit its type.
   virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
-  // The same of another aggregate whose states are this one's.
+  // The results of another aggregate that shares this one's states.
   virtual Vector result_of(const Aggregate& /*aggregate*/, uint32_t first, uint32_t count,
                            VectorBuffer* results) const {
     return result(first, count, results);
   }
 };
 
-// Sums and averages of numbers have the states of a sum, which a count can be read from too.
+// True for sums and averages of numbers, whose states are those of a sum; they also give a count.
 bool has_sum_states(const Aggregate& aggregate);
 
-// What update() is given: the aggregate's argument, but of a variance the exact number that the
-// argument casts to a DOUBLE, if it does that. No digit is lost before differences are taken.
+// The expression whose values update() takes: the aggregate's argument. If a variance's argument is
+// an exact number cast to a DOUBLE, it is the exact number, so that no digit is lost before
+// differences are taken.
 const Expression& updating_argument(const Aggregate& aggregate);
 
-// The input of kCountAll is ignored: any Vector.
+// kCountAll ignores its input, which may be any Vector.
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
                                                        const QueryLimits& limits);
-// Gives the inner one each value of a group once, when all are in (distinct_column.cpp).
+// Passes each distinct value of a group to `inner` once, after all rows (distinct_column.cpp).
 std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
                                                std::unique_ptr<AggregateColumn> inner,
                                                const QueryLimits& limits);

@@ -1,13 +1,13 @@
-// DirectGroups: finds the groups of integer keys by direct addressing: a group's number lies in an
-// array at its key's dense number (dense_keys.h), and no key is packed, hashed or compared.
+// DirectGroups: finds the groups of integer keys by direct addressing. An array holds each group's
+// number at its key's dense number (dense_keys.h); no key is packed, hashed or compared.
 //
-// The keys' bounds are not known beforehand: they widen as keys come, by doubling, or by an eighth
-// where there is no room for more. Where the array would be large beside the rows that came, the
-// key table finds the groups, until twice as many have come: to widen by less places all groups
-// again for each batch of rows (9 M groups of two ascending keys took 5.7 s in place of 0.14 s).
-// The groups' keys are in the table either way.
+// The keys' bounds are not known beforehand. They widen as keys arrive, by doubling, or by an
+// eighth if there is no room for more. (Widening by less would move all groups again for each
+// batch: 9 M groups of two ascending keys took 5.7 s and not 0.14 s.) While the array would be
+// large compared with the rows so far, the key table finds the groups; direct addressing is tried
+// again after twice as many rows. The groups' keys are in the table either way.
 //
-// Threads    one worker's.
+// Threads    one worker.
 
 #pragma once
 
@@ -23,15 +23,16 @@ namespace diptych::olap {
 
 class DirectGroups {
  public:
-  // Keeps references. Keys of other types are always found by the table, and from the first null on
-  // all keys are.
+  // Keeps references to the arguments. The table finds keys of other types, and all keys from the
+  // first null on.
   DirectGroups(std::span<const KeyColumn> columns, const KeyPacker& packer, const KeyTable& table,
                const StopSignal& stop);
 
-  // groups[k] = the group of the k-th selected row; those that are new have the numbers from the
-  // table's size() on. False: the table has to find these rows' groups. Benchmark: BM_GroupByInt.
+  // Sets groups[k] to the group of the k-th selected row; new groups are numbered from the table's
+  // size() on. Returns false if the table has to find these rows' groups. Benchmark: BM_GroupByInt.
   bool find(std::span<const Vector> keys, const Selection& rows, uint32_t* groups);
-  // After find(): the first row of each new group, in their order, to be append()ed to the table.
+  // After find(): the first row of each new group, in order; the caller append()s them to the
+  // table.
   const Selection& new_rows() const { return new_rows_; }
 
   size_t memory_bytes() const { return groups_.bytes(); }
@@ -47,12 +48,12 @@ class DirectGroups {
   const KeyPacker& packer_;
   const KeyTable& table_;
   const StopSignal& stop_;
-  std::vector<PhysicalType> types_;  // none: there is no direct addressing
+  std::vector<PhysicalType> types_;  // empty: no direct addressing
   std::vector<ValueBounds> bounds_;
-  std::optional<DenseKeys> dense_;  // of these bounds; nothing: the table finds the groups
-  GrowingArray<uint32_t> groups_;   // by place: the group's number plus one; 0 is none
-  uint64_t rows_ = 0;               // that came
-  uint64_t rows_to_retry_ = 0;      // when so many have
+  std::optional<DenseKeys> dense_;  // for these bounds; nullopt: the table finds the groups
+  GrowingArray<uint32_t> groups_;   // by place: the group's number plus one; 0: no group
+  uint64_t rows_ = 0;               // rows so far
+  uint64_t rows_to_retry_ = 0;      // number of rows after which to try again
   Selection new_rows_;
 };
 

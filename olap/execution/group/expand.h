@@ -1,9 +1,9 @@
-// Expand: every row once for each grouping set, for GROUPING SETS, ROLLUP and CUBE.
+// Expand: copies every row once for each grouping set, for GROUPING SETS, ROLLUP and CUBE.
 //
-// A copy for a set has NULL in the key columns that the set leaves out, and the set's number in
-// one more column, so that one GROUP BY over the keys and the number makes the groups of all sets
-// in one pass over the input. Where groups are much fewer than rows, the input is grouped by all
-// keys first, and these groups are expanded (GroupTable::add_sets).
+// A set's copy has NULL in the key columns that the set leaves out, and the set's number in one
+// more column. So one GROUP BY over the keys and the number makes the groups of all sets in one
+// pass over the input. If groups are much fewer than rows, the input is grouped by all keys first,
+// and the groups are expanded (GroupTable::add_sets).
 //
 // Threads    one worker.
 
@@ -16,8 +16,7 @@
 
 namespace diptych::olap {
 
-// The kExpand below a GROUP BY whose input is to be grouped before it is expanded; nullptr: there
-// is none.
+// The kExpand below a GROUP BY whose input should be grouped before it is expanded, or nullptr.
 const Operator* expand_of_groups(const Operator& aggregate);
 
 class ExpandStage : public Stage {

@@ -1,7 +1,7 @@
-// GroupRuns: the selected rows of a vector by group, where groups are few. A group's rows are one
-// run, whose sum stays in a register: added row by row, each would wait for the last one's store.
+// GroupRuns: the selected rows of a vector by group, for few groups. A group's rows form one run,
+// whose sum stays in a register; with additions row by row, each would wait for the previous store.
 //
-// Threads    one worker's.
+// Threads    one worker.
 
 #pragma once
 
@@ -22,10 +22,10 @@ class GroupRuns {
     return groups <= kGroupsMax && rows >= kRowsMin;
   }
 
-  // groups[k] < kGroupsMax: the group of the k-th selected row. Benchmark: BM_GroupByInt.
+  // groups[k] < kGroupsMax is the group of the k-th selected row. Benchmark: BM_GroupByInt.
   void find(const Selection& rows, const uint32_t* groups);
 
-  // f(group, slots) for the groups that have rows: their slots, ascending.
+  // Calls f(group, slots) for each group that has rows, with their slots, ascending.
   template <class F>
   void for_runs(F&& f) const {
     uint32_t begin = 0;

@@ -1,7 +1,7 @@
-// IntervalTotal: what sum() and avg() of intervals keep.
+// IntervalTotal: the state of sum() and avg() of intervals.
 //
-// The parts are summed exactly, so the result does not depend on the order of the values. Where a
-// sum is beyond an interval the query fails, as it does where only its average is wanted.
+// The parts are summed exactly, so the result does not depend on the order of the values. If the
+// sum is beyond an interval, the query fails, even if it wants only the average.
 
 #pragma once
 

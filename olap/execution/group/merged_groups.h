@@ -1,11 +1,11 @@
-// MergedGroups: the groups that several workers' tables have, each once, and their rows.
+// MergedGroups: the merged groups of several workers' tables, and their rows.
 //
-// Few groups, or those of two workers that keep few values beside them, are merged into the first
-// worker's table by the caller. Others are partitioned by their keys' hashes, a partition for each
-// worker: it is first listed which of a table's groups go where, then each partition is merged into
-// a table of its own.
+// The caller merges few groups, or the groups of two workers that keep few values beside them, into
+// the first worker's table. Other groups are partitioned by the hashes of their keys, one partition
+// for each worker: first each table's groups are listed by partition, then each partition is merged
+// into a table of its own.
 //
-// Threads    made by one caller; immutable then, so that any number may read.
+// Threads    one caller makes it; then it is immutable, and any number may read.
 
 #pragma once
 
@@ -22,22 +22,22 @@ class MergedGroups {
  public:
   using Tables = std::vector<std::unique_ptr<GroupTable>>;
 
-  // Of the tables of the workers, one at least; and the aggregate's standing groups. Benchmark:
-  // BM_MergeGroups.
+  // Merges the tables of the workers, at least one, and adds the aggregate's standing groups.
+  // Benchmark: BM_MergeGroups.
   MergedGroups(const Operator& aggregate, Tables parts, MemoryBudget* memory,
                const Workers& workers);
 
-  // Then read() gives build rows' numbers in place of keys.
+  // True if read() gives the numbers of build rows in place of keys.
   bool are_keyed_by_build_row() const { return tables_[0]->is_keyed_by_build_row(); }
-  // In vectors, of which each is of one table.
+  // The number of morsels; each is one vector of one table.
   uint64_t morsels() const { return first_morsels_.back(); }
-  // The rows of a morsel: keys, then aggregates. Returns how many they are.
+  // Reads the rows of a morsel: keys, then aggregates. Returns the number of rows.
   uint32_t read(uint64_t morsel, std::vector<VectorBuffer>* buffers,
                 std::vector<Vector>* columns) const;
 
-  // The texts that the workers' tables had: rows refer to them, they outlive this.
+  // Gives away the texts of the workers' tables. Rows refer to them, so they outlive this object.
   QueryHeap take_part_texts() { return std::exchange(part_texts_, QueryHeap()); }
-  // The texts of the keys that are left, when read() is called no more.
+  // Gives away the texts of the remaining keys. Called after the last read().
   QueryHeap take_texts();
 
  private:
@@ -46,7 +46,7 @@ class MergedGroups {
                         MemoryBudget* memory, const Workers& workers);
 
   Tables tables_;
-  std::vector<uint64_t> first_morsels_;  // by table, and one more
+  std::vector<uint64_t> first_morsels_;  // by table, then the number of morsels
   QueryHeap part_texts_;
 };
 

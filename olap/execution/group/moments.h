@@ -1,10 +1,10 @@
-// Moments, PairMoments: variance, standard deviation and covar_pop as values come one by one, and
-// as states of parts are put together.
+// Moments, PairMoments: the states of variance, standard deviation and covar_pop, which take values
+// one by one and can be merged.
 //
-// Counts, means and sums of products of differences from them: by Welford's update and Chan's
-// merge, or in two passes over a vector (moments.cpp: 0.23 to 0.35 of the time). They lose no
-// digits where values are far from zero and near each other. Those of exact numbers lose none
-// before the differences are taken, either (`ShiftedMoments`).
+// A state holds the count, the means, and the sum of products of differences from the means. It is
+// computed by Welford's update and Chan's merge, or in two passes over a vector (moments.cpp),
+// which is faster. No digits are lost if values are far from zero and near each other.
+// ShiftedMoments takes the differences of exact numbers exactly.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace diptych::olap {
 struct Moments {
   double count = 0;
   double mean = 0;
-  double squares = 0;  // of differences from the mean
+  double squares = 0;  // sum of squared differences from the mean
 
   void add(double value) {
     count += 1;
@@ -50,8 +50,8 @@ struct Moments {
   }
 };
 
-// Of exact numbers, by their differences from the first one: of large numbers near each other these
-// are exact as doubles, though the numbers are not.
+// The moments of exact numbers, by their differences from the first one. For large numbers near
+// each other, the differences are exact as doubles although the numbers are not.
 template <class T>
 struct ShiftedMoments {
   T first = 0;
@@ -68,7 +68,7 @@ struct ShiftedMoments {
     moments.add(difference(value, first));
   }
 
-  // Of numbers of which 10^scale are one.
+  // The result for numbers in units of 10^-scale.
   std::optional<double> value(AggregateKind kind, uint8_t scale) const {
     std::optional<double> result = moments.value(kind);
     const auto unit = static_cast<double>(base::power_of_ten(scale));
@@ -90,7 +90,7 @@ struct PairMoments {
   double count = 0;
   double mean_y = 0;
   double mean_x = 0;
-  double products = 0;  // of differences from the means
+  double products = 0;  // sum of products of differences from the means
 
   void add(double y, double x) {
     count += 1;
@@ -115,7 +115,7 @@ struct PairMoments {
     count = total;
   }
 
-  // Of the population.
+  // The covariance of the population.
   std::optional<double> covariance() const {
     if (count == 0) return std::nullopt;
     return products / count;

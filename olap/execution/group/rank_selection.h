@@ -1,14 +1,14 @@
-// RankSelection: the rows of given ranks in a column's order, without a sort. Of rows that are
-// equal the one that came first has the lower rank.
+// RankSelection: finds the rows of given ranks in a column's order, without a sort. Of equal rows,
+// the earlier one has the lower rank.
 //
-// The prefixes (sort_prefix.h) are counted by their highest bits that differ; those that share the
-// wanted one's are counted again by the bits below. So a rank takes at most seven rounds, and
-// mostly two or three, each of fewer rows, whatever the values. Only where the prefix of several
-// rows does not tell them apart, these are compared.
+// Prefixes (sort_prefix.h) are counted by their highest differing bits. Rows that share the wanted
+// digit are counted again by the next lower bits. A rank takes at most seven rounds and mostly two
+// or three, each over fewer rows, whatever the values. Rows are compared only if their prefixes are
+// equal and do not decide.
 //
 // Threads    one worker.
 // Stopping   within some milliseconds.
-// Memory     20 bytes for each of the rows.
+// Memory     20 bytes for each row.
 
 #pragma once
 
@@ -30,7 +30,7 @@ class RankSelection {
   RankSelection(const T* values, bool descending, const StopSignal& stop)
       : values_(values), descending_(descending), stop_(stop) {}
 
-  // Of which rows, none of them null, from now on. They outlive this.
+  // Selects among these rows from now on. None of them is null. They outlive this object.
   void start(std::span<const uint32_t> rows) {
     rows_ = rows;
     prefixes_.resize(rows.size());
@@ -53,7 +53,7 @@ class RankSelection {
   static constexpr uint32_t kDigitBits = 10;
   static constexpr size_t kCountedMin = 512;  // below, comparing is faster
 
-  // The algorithms copy it.
+  // Standard algorithms copy the comparison.
   struct Order {
     RankSelection* of;
     bool operator()(uint32_t a, uint32_t b) const {
@@ -65,7 +65,7 @@ class RankSelection {
     }
   };
 
-  // Finds the rows with the prefix of that rank.
+  // Finds the rows that have the prefix of this rank.
   void tie(size_t rank) {
     const uint64_t prefix = prefix_at(rank);
     tied_.resize(rows_.size());
@@ -124,10 +124,10 @@ class RankSelection {
   bool descending_;
   const StopSignal& stop_;
   std::span<const uint32_t> rows_;
-  std::vector<uint64_t> prefixes_;  // of the rows, ascending in the order wanted
+  std::vector<uint64_t> prefixes_;  // of the rows, ascending in the wanted order
   std::vector<uint64_t> candidates_;
-  std::vector<uint32_t> tied_;  // rows that have one prefix
-  size_t first_tied_ = 0;       // how many rows are before those
+  std::vector<uint32_t> tied_;  // rows that share a prefix
+  size_t first_tied_ = 0;       // number of rows before them
   bool prefix_decides_ = false;
   uint64_t compared_ = 0;
 };

@@ -1,10 +1,10 @@
-// RowsByGroup: what an aggregate keeps that is computed from all of a group's rows in an order
-// (string_agg, percentiles, mode): the rows with their group's number, sorted when all are in.
+// RowsByGroup: the base of aggregates that need all rows of a group in an order (string_agg,
+// percentiles, mode). It keeps the rows with their group's number and sorts them at the end.
 //
 // Rows whose first argument is NULL are left out.
 //
-// Threads    as AggregateColumn's.
-// Memory     what is counted has the sort to come in it.
+// Threads    as for AggregateColumn.
+// Memory     memory_bytes() includes the memory of the later sort.
 
 #pragma once
 
@@ -24,7 +24,7 @@ class RowsByGroup : public AggregateColumn {
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     update_all({&argument, 1}, rows, groups);
   }
-  // Keeps as many of the arguments as the column has types.
+  // Keeps the first arguments, as many as the column has types.
   void update_all(std::span<const Vector> arguments, const Selection& rows,
                   const uint32_t* groups) override;
   void split(const GroupSplit& groups, const StopSignal& stop) override;
@@ -32,13 +32,13 @@ class RowsByGroup : public AggregateColumn {
              const StopSignal& stop) override;
 
  protected:
-  // Of each argument that is kept. `order`: by which a group's rows are sorted, the arguments
-  // counted from 0.
+  // `arguments` are the types of the kept arguments. `order` sorts a group's rows; its columns
+  // count the arguments from 0.
   RowsByGroup(std::span<const base::DataType> arguments, std::span<const SortKey> order);
 
   // Column 0 has the group's number, column i + 1 argument i.
   const ColumnStore& rows() const { return rows_; }
-  // f(group, its rows in order) of each group that has rows, by number.
+  // Calls f(group, its rows in order) for each group that has rows, by number.
   template <class F>
   void for_each_group(const StopSignal& stop, const F& f) const {
     const std::vector<uint32_t> sorted = sorted_numbers(stop);
@@ -50,7 +50,7 @@ class RowsByGroup : public AggregateColumn {
     }
   }
 
-  // The same, with the rows in the order of their arrival; all groups are below `groups`.
+  // As above, with the rows in the order of their arrival; all groups are below `groups`.
   template <class F>
   void for_each_group_unsorted(uint32_t groups, const StopSignal& stop, const F& f) const {
     const auto* const group = rows_.values<int32_t>(0);
@@ -62,12 +62,12 @@ class RowsByGroup : public AggregateColumn {
     }
   }
 
-  // Of the rows only these, in this order; their texts are the column's own then.
+  // Keeps only these rows, in this order, and copies their texts into the column.
   void keep_only(std::span<const uint32_t> rows, const StopSignal& stop);
 
  private:
   std::vector<uint32_t> sorted_numbers(const StopSignal& stop) const;
-  // Their count, of which the sort has as many at most.
+  // The number of rows, checked against the sort's limit.
   uint32_t checked_rows() const;
 
   const std::vector<base::DataType> types_;

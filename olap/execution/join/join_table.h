@@ -1,7 +1,7 @@
 // JoinTable: the rows of a join's build side by key, and the stage that collects them.
 //
-// Every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable puts the
-// parts together and builds the key table. Dense integer keys, of several columns too, have places
+// Each worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable combines the
+// parts and builds the key table. Dense integer keys, also of several columns, have places
 // (dense_keys.h, key_places.h); others are hashed (key_table.h).
 //
 // Threads    a BuildPart has one worker; a JoinTable is immutable once built.
@@ -29,14 +29,14 @@
 
 namespace diptych::olap {
 
-// True where a probe row's matches only count as some or none.
+// True if only the existence of a match counts for a probe row.
 inline bool asks_existence(JoinKind kind) {
   return kind == JoinKind::kSemi || kind == JoinKind::kAnti || kind == JoinKind::kMark;
 }
 
-// What one worker collected.
+// The build rows that one worker collected.
 struct BuildPart {
-  // One of so many `parts`.
+  // One of `parts` parts.
   BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory,
             uint32_t parts);
 
@@ -46,18 +46,18 @@ struct BuildPart {
   }
 
   ColumnStore rows;
-  ColumnStore unmatchable;   // kBuildAnti: rows with a null among their keys
-  ColumnStore integer_keys;  // the keys, where all columns are integers; they may prove to be dense
-  GrowingArray<uint64_t> keys;    // else: packed
-  GrowingArray<uint64_t> hashes;  // and hashed
+  ColumnStore unmatchable;        // kBuildAnti: rows with a null key
+  ColumnStore integer_keys;       // the keys, if all are integers, because they may be dense
+  GrowingArray<uint64_t> keys;    // otherwise the packed keys
+  GrowingArray<uint64_t> hashes;  // and their hashes
   QueryHeap heap;                 // long texts of packed keys
   MemoryCharge charge;
 };
 
-// The values of a key of one integer column.
+// The set of values of a key of one integer column.
 struct KeyValues {
   int64_t min;
-  std::vector<uint64_t> bits;  // bit i: min + i is one
+  std::vector<uint64_t> bits;  // bit i: min + i is in the set
 
   bool has_all(const KeyValues& others) const;
 };
@@ -68,44 +68,45 @@ class JoinTable {
 
   const KeyPacker& packer() const { return packer_; }
   bool has_keys() const { return has_keys_; }
-  // Whether build parts keep keys as integers.
+  // True if build parts keep keys as integers.
   bool has_integer_keys() const { return has_integer_keys_; }
 
-  // Of rows and keys.
+  // The bytes of rows and keys.
   size_t kept_bytes() const { return charge_.bytes(); }
 
-  // Takes over the parts; called once.
+  // Takes over the parts. Called once.
   void build(std::vector<std::unique_ptr<BuildPart>> parts, const Workers& workers);
 
   const ColumnStore& rows() const { return *rows_; }
   // kBuildAnti: further rows, which match nothing.
   const ColumnStore& unmatchable() const { return *unmatchable_; }
-  // The rows' texts, when no row is read any more.
+  // Gives away the rows' texts, when no row is read any more.
   QueryHeap take_texts();
-  // True where no two build rows have one key; then a key's number is its row.
+  // True if all build rows have different keys; then a key's number is its row.
   bool unique() const { return row_starts_.size() == 0; }
-  // True where a probe row has one match at most: of no keys, where there is one build row.
+  // True if a probe row has at most one match; without keys, if there is one build row.
   bool joins_once() const { return has_keys_ ? unique() : rows_->row_count() == 1; }
   uint32_t key_count() const { return key_count_; }
-  // True where keys are looked up by their place, so that they are neither packed nor hashed.
+  // True if keys are looked up by place, and so are neither packed nor hashed.
   bool is_direct() const { return dense_.has_value(); }
-  // What a predicate of the join asks of each key's rows; nullptr: none does, or rows are unique().
+  // The bounds of an order predicate for each key; nullptr: no such predicate, or unique().
   const KeyBounds* bounds() const { return bounds_.has_value() ? &*bounds_ : nullptr; }
-  // Where comparisons of the join say which of a key's rows may match; else nullptr.
+  // The order of the build rows by a value that comparisons of the join bound; nullptr: no such
+  // comparison, or too few rows.
   const RangeRows* ranges() const { return ranges_.has_value() ? &*ranges_ : nullptr; }
-  // Of each key column, where all are integers and there are rows; else none.
+  // The bounds of each key column, if all are integers and there are rows; otherwise empty.
   const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
-  // Of a key of one column, where is_direct(); else nothing.
+  // The values of a key of one column, if is_direct().
   std::optional<KeyValues> key_values() const;
-  // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
-  // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
+  // Sets numbers[k] to the number of the k-th selected row's key, or KeyTable::kNoKey. Requires
+  // is_direct(). Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
-  // Selects those of the rows that have a key; match(): with their keys' numbers, numbers[k] the
-  // k-th one's. Where is_direct(). *with_match is not `rows`.
+  // Selects the rows that have a key; match() also sets numbers[k] to the number of the k-th one's
+  // key. Both require is_direct(). *with_match is not `rows`.
   void select(std::span<const Vector> keys, const Selection& rows, Selection* with_match) const;
   void match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
              Selection* with_match) const;
-  // find() of packed keys, which have no nulls. Where not is_direct().
+  // find() for packed keys without nulls. Requires !is_direct().
   void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const {
     table_.find(keys, hashes, count, numbers);
   }
@@ -115,8 +116,8 @@ class JoinTable {
 
  private:
   size_t memory_bytes() const;
-  // Numbers the parts' keys in numbers, by build row: by their places where they are
-  // dense integers, else through the key table.
+  // Numbers the parts' keys, by build row: by place if they are dense integers, otherwise through
+  // the key table.
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                        GrowingArray<uint32_t>* numbers, const StopSignal& stop);
   void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
@@ -126,8 +127,8 @@ class JoinTable {
   void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
   void find_ranges();
 
-  // Of rows whose keys are hashed: a place in a chain, the key's bound, and the slots that the key
-  // may take, at most.
+  // The index of a row with a hashed key takes at most this: its place in a chain, the key's bound
+  // and the key's slots.
   static constexpr size_t kIndexBytesARow = 64;
 
   const Operator& join_;
@@ -139,13 +140,13 @@ class JoinTable {
   KeyPacker packer_;
   KeyTable table_;
   std::optional<DenseKeys> dense_;
-  KeyPlaces places_;  // of dense_
+  KeyPlaces places_;  // the places of dense_
   std::vector<ValueBounds> key_bounds_;
   uint32_t key_count_ = 0;
   std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;
   std::unique_ptr<ColumnStore> unmatchable_;
-  GrowingArray<uint32_t> row_starts_;  // by key number, and one more; empty where unique
+  GrowingArray<uint32_t> row_starts_;  // by key number, and the end; empty if unique
   GrowingArray<uint32_t> rows_by_key_;
   std::optional<KeyBounds> bounds_;
   std::optional<RangeRows> ranges_;
@@ -170,7 +171,7 @@ class BuildStage : public Stage {
   Selection without_key_;
 };
 
-// The selected rows none of whose keys is null.
+// Selects the rows without a null key.
 void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result);
 
 }  // namespace diptych::olap

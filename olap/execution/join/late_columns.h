@@ -1,20 +1,20 @@
-// Late columns: those of a join's build side that nothing reads before operators above the join
-// have dropped most of its rows. The join then leaves its build rows' numbers in the column's
-// place, and values are gathered behind these operators.
+// Late columns: build columns of a join that no operator reads before operators above the join have
+// dropped most of its rows. The join outputs the numbers of build rows in their place, and the
+// values are gathered behind these operators.
 //
 //   LateColumnsStage   gathers n_name                      0.02 of the lines
 //     join orders      where ascii(c_state) = su_nationkey
 //       join nation    numbers in place of n_name          0.26 of the lines
 //         scan
 //
-// A table that is built of such rows keeps the numbers, and so refers to the other table: values
-// are found by a path from one to the next.
+// If such rows are the build side of another join, its table keeps the numbers and so refers to the
+// first table. A path of references then leads to the values.
 //
-// Which columns are late: NeededColumns, by the planner's estimates of the rows. The operators in
+// NeededColumns decides which columns are late, by the planner's estimates. The operators in
 // between keep rows in their slots and do not read the column (Abadi et al., "Materialization
 // Strategies in a Column-Oriented DBMS", ICDE'07).
 //
-// Threads    one worker's.
+// Threads    one worker.
 
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace diptych::olap {
 
-// From a join's build rows to a column's values. The stores outlive it.
+// ColumnPath: the path from a join's build rows to a column's values. The stores outlive it.
 class ColumnPath {
  public:
   struct Step {
@@ -36,8 +36,8 @@ class ColumnPath {
     bool operator==(const Step&) const = default;
   };
 
-  // Columns of numbers of the next step's rows, and of values of the type at last. No steps: there
-  // are no rows but kNoRow.
+  // Each step's column holds row numbers of the next step's store; the last one holds values of the
+  // type. Without steps, all rows are kNoRow.
   ColumnPath(PhysicalType type, std::vector<Step> steps);
 
   const Step& first() const { return steps_.front(); }
@@ -45,19 +45,19 @@ class ColumnPath {
   void drop_first() { steps_.erase(steps_.begin()); }
   PhysicalType type() const { return type_; }
 
-  // As ColumnStore's.
+  // As ColumnStore::gather().
   Vector gather(const uint32_t* rows, const Selection& selection, VectorBuffer* results);
 
  private:
   PhysicalType type_;
   std::vector<Step> steps_;
-  std::vector<uint32_t> rows_;  // of the last step
+  std::vector<uint32_t> rows_;  // row numbers in the last step's store
 };
 
 class LateColumnsStage : public Stage {
  public:
   struct Source {
-    uint32_t column;  // has numbers
+    uint32_t column;  // holds row numbers
     ColumnPath path;
   };
 

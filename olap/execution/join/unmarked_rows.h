@@ -14,16 +14,16 @@
 
 namespace diptych::olap {
 
-// The build rows that matched, a bit a row.
+// The build rows that matched, a bit for each row.
 using MatchedRows = std::vector<uint64_t>;
 
 class UnmarkedRows {
  public:
-  // Whether some key has rows enough.
+  // True if some key has enough rows.
   static bool pay(const JoinTable& table);
   UnmarkedRows(const JoinTable& table, MemoryBudget* memory);
 
-  // Those of key `number` are row(i) for i in the range; there are so many marks by now.
+  // The range of i for which row(i) is an unmarked row of key `number`; `marks` is their count now.
   RowRange find(uint32_t number, const MatchedRows& matched, uint32_t marks);
   uint32_t row(uint64_t index) const { return rows_[index]; }
 
@@ -31,14 +31,14 @@ class UnmarkedRows {
   struct Key {
     uint32_t begin;
     uint32_t end;
-    uint32_t marks;  // when its rows were looked at
+    uint32_t marks;  // the count when its rows were last checked
   };
-  // Of fewer rows the marks are not looked at: that took as long as to ask some of them again.
+  // With fewer rows, checking the marks takes as long as comparing some rows again.
   static constexpr uint32_t kRowsMin = 16;
 
   MemoryCharge charge_;
   std::vector<Key> keys_;
-  std::vector<uint32_t> rows_;  // of each key the unmarked ones first
+  std::vector<uint32_t> rows_;  // by key, unmarked rows first
 };
 
 }  // namespace diptych::olap

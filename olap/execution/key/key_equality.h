@@ -1,4 +1,4 @@
-// The equality of a packer's keys as a type, so that loops over keys are compiled for it.
+// Makes the equality of a packer's keys a type, so that loops over keys are specialised for it.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace diptych::olap {
 
-// Runs f with the keys' width, a constant where keys are narrow.
+// Calls f with the width of keys, which is a compile-time constant for narrow keys.
 template <class F>
 void with_width(uint32_t words, F&& f) {
   switch (words) {
@@ -22,8 +22,8 @@ void with_width(uint32_t words, F&& f) {
   }
 }
 
-// Runs f with the equality of the packer's keys, by their width. Where words do not decide, equal
-// keys have mostly equal words nonetheless.
+// Calls f with the equality of the packer's keys, specialised by width. Even if words do not
+// decide, equal keys mostly have equal words, so these are compared first.
 template <class F>
 void with_equality(const KeyPacker& packer, F&& f) {
   with_width(packer.words(), [&](auto words) {

@@ -1,13 +1,13 @@
-// KeyTable: distinct packed keys, numbered 0, 1, 2... in the order of their first insertion.
+// KeyTable: a hash table that numbers distinct packed keys 0, 1, 2... in the order of insertion.
 //
-// Open addressing with linear probing over 8-byte slots; a slot is the upper half of the key's hash
-// and the key's number plus one, so a mismatch is mostly seen without touching the key. At most
-// half of the slots are used, in small tables an eighth. Keys and hashes lie in dense arrays by
-// number. A batch's slots are prefetched before any is looked at, where the table is larger than
-// the caches near the core.
+// It uses open addressing with linear probing over 8-byte slots. A slot holds the upper half of the
+// key's hash and the key's number plus one, so most mismatches are found without reading the key.
+// At most half of the slots are used, in small tables an eighth. Keys and hashes lie in dense
+// arrays by number. If the table is larger than the caches near the core, a batch's slots are
+// prefetched before the first look-up.
 //
 // Threads    find() from any number, while nobody inserts.
-// Limits     2^32 - 2 keys; beyond, or over the memory limit: QueryFailure(kOutOfMemory). Memory:
+// Errors     QueryFailure(kOutOfMemory) for more than 2^32 - 2 keys, or over the memory limit;
 //            std::bad_alloc.
 
 #pragma once
@@ -26,9 +26,9 @@ class KeyTable {
  public:
   static constexpr uint32_t kNoKey = UINT32_MAX;
 
-  // Keeps references. Memory that it takes while it grows is charged meanwhile, before it is
-  // touched, as a part of `what` (a literal: "the build side of a join"), and the signal is looked
-  // at; where either throws, it is good for nothing but its end.
+  // Keeps references to the packer and the limits. While the table grows, it charges the memory
+  // before it touches it, in the name of `what` (a literal: "the build side of a join"), and checks
+  // the stop signal. If either throws, the table can only be destroyed.
   KeyTable(const KeyPacker& packer, const QueryLimits& limits, const char* what)
       : packer_(&packer), limits_(limits), what_(what) {}
 
@@ -37,33 +37,34 @@ class KeyTable {
   const uint64_t* hashes() const { return hashes_.data(); }
   size_t memory_bytes() const;
 
-  // The keys' texts, when nobody looks for keys any more.
+  // Gives away the keys' texts, when nobody looks up keys any more.
   QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
 
-  // How many keys may come, by an estimate: none of them is moved as more come.
+  // Announces an estimated number of keys, so that further keys move none.
   void expect(double keys);
-  // Makes room for so many keys in all.
+  // Makes room for this number of keys in all.
   void reserve(uint64_t keys);
 
-  // numbers[k] = the number of key k, new or old. Long texts of new keys are copied to this table's
-  // heap, unless they stay (StringLife::kQuery). Benchmark: BM_GroupByInt.
+  // Sets numbers[k] to the number of key k, which is inserted if it is new. Long texts of new keys
+  // are copied to this table's heap, unless they live as long as the query (StringLife::kQuery).
+  // Benchmark: BM_GroupByInt.
   void find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint32_t count, StringLife life,
                       uint32_t* numbers);
 
-  // The same for keys that are not in the table, and different from each other; their texts stay.
+  // Inserts distinct keys that are not in the table; their texts live as long as the query.
   void insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers);
 
-  // Keys that are not in the table, numbered from size() on, and have no long texts. Their slots
-  // are made by the next find_or_insert() or insert_new(), and find() comes after these.
+  // Appends keys that are not in the table and have no long texts; they get numbers from size() on.
+  // The next find_or_insert() or insert_new() makes their slots; until then find() is not allowed.
   void append(const uint64_t* keys, const uint64_t* hashes, uint32_t count);
 
-  // Into an empty table: as find_or_insert() of all these keys, whose texts stay, would number
-  // them, by all workers (key_table_build.cpp). The caller has charged the memory. Benchmark:
-  // BM_BuildKeyTable.
+  // Fills an empty table with all workers and numbers the keys as find_or_insert() would
+  // (key_table_build.cpp). Their texts live as long as the query, and the caller has charged the
+  // memory. Benchmark: BM_BuildKeyTable.
   void build(GrowingArray<uint64_t> keys, GrowingArray<uint64_t> hashes, const Workers& workers,
              uint32_t* numbers);
 
-  // numbers[k] = the number of key k, or kNoKey. Benchmark: BM_ProbeSmall, BM_ProbeLarge.
+  // Sets numbers[k] to the number of key k, or to kNoKey. Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const;
 
  private:
@@ -77,7 +78,7 @@ class KeyTable {
   void prefetch(const uint64_t* hashes, uint32_t count) const;
   static uint64_t slots_for(uint64_t keys);
   void rebuild(uint64_t slots);
-  void make_room(uint32_t keys);  // for so many more
+  void make_room(uint32_t keys);  // for this number of further keys
   enum class Placed : uint8_t { kNew, kRepeated, kNoSlot };
   template <class Equal>
   Placed place(Equal equal, uint32_t key, uint64_t slot, uint64_t slot_end, uint32_t* numbers);
@@ -85,7 +86,7 @@ class KeyTable {
   uint64_t place_all(Equal equal, const Workers& workers, uint32_t* numbers);
   void drop_repeated(const Workers& workers, uint32_t* numbers);
 
-  static constexpr uint32_t kPrefetchKeys = 16;  // ahead of the one whose slot is looked for
+  static constexpr uint32_t kPrefetchKeys = 16;  // keys ahead whose slots are prefetched
   static constexpr uint64_t kTagMask = ~uint64_t{UINT32_MAX};
 
   const KeyPacker* packer_;

@@ -1,5 +1,5 @@
-// The keys of a sort: the first one normalised to eight bytes that compare as unsigned numbers, and
-// any compared value by value.
+// Sort keys: the first key as a prefix of eight bytes that compares as an unsigned number, and the
+// comparison of any key value by value.
 
 #pragma once
 
@@ -37,8 +37,8 @@ inline uint64_t prefix_of(double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
   return (bits >> 63) != 0 ? ~bits : bits | (uint64_t{1} << 63);
 }
-// Of a text what is left without so many of its bytes: seven bytes, and how many are left, eight
-// standing for more than seven.
+// The prefix of a text without its first `skipped` bytes: the next seven bytes, then the number of
+// bytes that are left, where 8 means more than seven.
 inline constexpr uint32_t kPrefixTextBytes = 7;
 inline uint64_t prefix_of(const base::StringRef& text, uint32_t skipped = 0) {
   const uint32_t left = text.size() - skipped;
@@ -51,7 +51,7 @@ inline uint64_t prefix_of(const base::StringRef& text, uint32_t skipped = 0) {
   return (__builtin_bswap64(bytes) & ~uint64_t{0xff}) | std::min(left, kPrefixTextBytes + 1);
 }
 
-// Whether all values of the prefix are equal to this one.
+// True if all values with this value's prefix are equal to it.
 template <class T>
 bool prefix_decides(const T&) {
   return true;
@@ -66,12 +66,11 @@ inline bool prefix_decides(const base::StringRef& text, uint32_t skipped = 0) {
   return text.size() - skipped <= kPrefixTextBytes;
 }
 
-// Of rows, one after the other: their prefixes by a key, in the key's direction, and whether equal
-// ones have been of equal values only. NULLs have the least or the greatest prefix.
+// KeyPrefixes: makes the prefixes of rows by one key, in the key's direction, and tracks whether
+// equal prefixes mean equal values. NULLs have the least or the greatest prefix.
 class KeyPrefixes {
  public:
-  // Where NULLs may be among the rows, or come later, a value with their prefix is not told from
-  // them.
+  // If `may_have_nulls`, now or later, a value with the prefix of NULL makes prefixes ambiguous.
   KeyPrefixes(const SortKey& key, bool may_have_nulls)
       : of_null_(key.nulls_first ? 0 : UINT64_MAX),
         direction_(key.descending ? UINT64_MAX : 0),
@@ -94,14 +93,14 @@ class KeyPrefixes {
   bool decide_ = true;
 };
 
-// A row's value of a key's column.
+// The value of one row in a key's column.
 struct KeyCell {
   const void* values;
   uint64_t row;
   bool is_null;
 };
 
-// Below 0: a's row comes first by the key; 0: neither does.
+// Compares two cells by the key: below 0 if a's row comes first, 0 if neither does.
 inline int compare_cells(const SortKey& key, PhysicalType type, const KeyCell& a,
                          const KeyCell& b) {
   if (a.is_null || b.is_null) {

@@ -1,5 +1,5 @@
-// The hash of keys that are words: of KeyTable's keys and WordSet's. It is another in each process,
-// so that nobody can write keys that collide: of 80,000 such ones a GROUP BY would take seconds.
+// The hash of keys that are words, for KeyTable and WordSet. Each process has its own seed, so that
+// nobody can prepare colliding keys; a GROUP BY over 80,000 of them would take seconds.
 
 #pragma once
 

@@ -1,16 +1,16 @@
-// WordSet: a set of keys of one or two words, where a key needs neither a number nor its hash.
+// WordSet: a hash set of keys of one or two words, which need neither a number nor a stored hash.
 //
-// The keys lie in the slots themselves, so that a look goes to one cache line; a KeyTable goes to
-// three arrays, and takes twice the memory. A slot of zeros is free: the key of zeros is a flag.
+// The keys lie in the slots themselves, so a look-up reads one cache line. (A KeyTable reads three
+// arrays and takes twice the memory.) A slot of zeros is free; a flag says if the zero key is in.
 //
-//   slot   hash >> shift, or behind it: the upper bits, so that a larger array is filled from a
-//          smaller one nearly in order
+//   slot   hash >> shift, or the next free one: the upper bits of the hash, so that a larger array
+//          is filled nearly in order from a smaller one
 //
-// Merging    another set's keys come in the order of its slots, and would fill an array that is not
-//            yet large enough from one end, where each is searched for behind all others:
+// Merging    the keys of another set come in the order of its slots. They would fill one end of an
+//            array that is still too small, and each search would pass all earlier keys. So
 //            expect() makes room for them first.
 //
-// Threads    one worker's; once it is dense, any may read.
+// Threads    one worker; once the set is dense, any thread may read.
 
 #pragma once
 
@@ -25,24 +25,24 @@ class WordSet {
  public:
   static constexpr uint32_t kWordsMax = 2;
 
-  // Of keys of 1 or 2 words. While it grows, both arrays are charged, before they are touched, and
-  // the signal is looked at; where either throws, it is good for nothing but its end.
+  // Keys have 1 or 2 words. While the set grows, it charges both arrays before it touches them, and
+  // checks the stop signal. If either throws, the set can only be destroyed.
   WordSet(uint32_t words, const QueryLimits& limits);
 
-  // How many keys it has; at most 2^32 - 2, or the query fails (kOutOfMemory).
+  // The number of keys, at most 2^32 - 2; beyond, the query fails (kOutOfMemory).
   uint32_t size() const { return static_cast<uint32_t>(filled_) + (has_zero_ ? 1 : 0); }
   size_t memory_bytes() const { return slots_.bytes(); }
 
-  // So many keys of another set will be added, of which it may have some already.
+  // Makes room for this number of keys of another set, some of which may be in this set already.
   void expect(uint64_t keys);
-  // Adds those of the keys that are not there yet; at most kVectorRows at a time.
+  // Adds the keys that are new; at most kVectorRows at a time.
   void add(const uint64_t* keys, uint32_t count);
 
-  // Up to kVectorRows keys, in no order, from *place on, which is 0 at first and moves on. Returns
-  // how many there were; 0: all have been read.
+  // Reads up to kVectorRows keys, in no order, and advances *place, which is 0 for the first call.
+  // Returns the number of keys read; 0 means that all have been read.
   uint32_t read(uint64_t* place, uint64_t* keys) const;
 
-  // The last of add() was called: key(number) is one of size() keys from here on.
+  // Called after the last add(): from then on key(number) gives the size() keys by number.
   void make_dense();
   const uint64_t* key(uint32_t number) const { return slots_.data() + size_t{number} * words_; }
 
@@ -54,7 +54,7 @@ class WordSet {
   template <uint32_t kWords>
   void place(const uint64_t* keys, uint32_t count);
   template <uint32_t kWords>
-  void grow(uint64_t keys);  // room for so many
+  void grow(uint64_t keys);  // to room for `keys`
 
   const uint32_t words_;
   const QueryLimits limits_;

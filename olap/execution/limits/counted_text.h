@@ -1,12 +1,12 @@
-// CountedText: a std::string that counts in its query's budget, each growth before it takes the
-// memory; TextMemory: how many bytes of them there are.
+// CountedText: a std::string whose growth is charged to the query's budget before the memory is
+// taken. TextMemory: the number of bytes in such texts.
 //
-// A text takes what a row's values say, not what a vector of anything else takes: repeat() makes a
-// gigabyte of one row. Up to kBytesUncounted nothing is counted, so that usual texts cost no atomic
-// operation. While one grows, the stop signal is looked at, too.
+// The size of a text depends on a row's values: repeat() can make a gigabyte from one row. Up to
+// kBytesUncounted bytes are not counted, so that usual texts cost no atomic operation. Each growth
+// also checks the stop signal.
 //
 // Threads    one worker. A TextMemory outlives its texts.
-// Errors     QueryFailure: kOutOfMemory, before the memory is taken; and where the signal is set.
+// Errors     QueryFailure: kOutOfMemory before the memory is taken, or the stop signal is set.
 
 #pragma once
 
@@ -24,12 +24,12 @@ class TextMemory {
  public:
   static constexpr size_t kBytesUncounted = size_t{64} << 10;
 
-  // `what` is a literal, as MemoryCharge's.
+  // `what` is a literal, as for MemoryCharge.
   TextMemory(const QueryLimits& limits, const char* what)
       : charge_(limits.memory, what), stop_(*limits.stop) {}
 
   const StopSignal& stop() const { return stop_; }
-  // Called before they are taken.
+  // Counts the bytes. Called before the memory is taken.
   void take(size_t bytes) {
     stop_.check();
     set(bytes_ + bytes);
@@ -72,8 +72,8 @@ class TextAllocator {
   TextMemory* memory_;
 };
 
-// Calls use(first, bytes) for a text's pieces of a MiB, which take some milliseconds at most, and
-// looks at the signal between them.
+// Calls use(first, bytes) for pieces of 1 MiB of a text, which take some milliseconds at most, and
+// checks the signal between them.
 template <class Use>
 void for_text_pieces(size_t text_bytes, const StopSignal& stop, const Use& use) {
   constexpr size_t kPieceBytes = size_t{1} << 20;

@@ -1,8 +1,8 @@
 // GrowingArray: an array of trivially copyable values that grows by doubling and leaves new values
-// uninitialised. Large ones live in blocks that outlast the query (query_memory.h).
+// uninitialised. Large arrays live in blocks that outlast the query (query_memory.h).
 //
 // Threads    one writer; any number of readers while nobody writes.
-// Memory     throws std::bad_alloc when it ends.
+// Memory     throws std::bad_alloc when memory runs out.
 
 #pragma once
 
@@ -83,7 +83,7 @@ class GrowingArray {
     }
   };
 
-  // Of *bytes, which becomes what there is.
+  // Allocates at least *bytes and sets *bytes to the size of the allocation.
   static T* allocate(size_t* bytes) {
     if (*bytes >= kQueryBlockBytesMin) return static_cast<T*>(take_query_block(bytes));
     void* const memory = std::malloc(*bytes);

@@ -1,15 +1,15 @@
-// MemoryBudget: how many bytes one query may keep; MemoryCharge: what one holder of rows has of
-// them. All budgets together have the database's limit (olap/query_memory_limit.h).
+// MemoryBudget: limits the bytes that one query keeps. MemoryCharge: the share of one holder of
+// rows. All budgets together are limited by the database (olap/query_memory_limit.h).
 //
-// Counted is what grows with the data: the rows, keys and groups that operators keep, the result's
-// cells, and the long texts that expressions make for a vector (counted_text.h). A holder says
-// after each batch what it has by then, so that a worker is over the limit by the rows that one
-// batch adds; a hash table asks before it doubles. Texts say so one by one. Not counted is what
-// each worker has once: the vectors in flight themselves, which are of one size.
+// Memory that grows with the data counts: the rows, keys and groups that operators keep, the
+// result's cells, and the long texts that expressions make for a vector (counted_text.h). A holder
+// reports its bytes after each batch, so a worker may pass the limit by the rows of one batch. A
+// hash table charges its new size before it doubles, and texts are charged one by one. The vectors
+// in flight do not count, because each worker has a fixed number of them.
 //
-// Threads    a budget: any number. A charge: one, and it goes before its budget.
-// Errors     QueryFailure(kOutOfMemory), which says which of the two limits it was; what would be
-//            over it is not counted then.
+// Threads    a budget: any number. A charge: one thread; its budget outlives it.
+// Errors     QueryFailure(kOutOfMemory), which says which of the two limits was reached; the bytes
+//            that would pass it are not counted.
 
 #pragma once
 
@@ -29,7 +29,7 @@ class StopSignal;
 
 struct MemoryLimits {
   size_t query_bytes_max = SIZE_MAX;
-  MemoryHold::Limit all;  // nullptr: there is none
+  MemoryHold::Limit all;  // the limit of all queries; nullptr: none
 };
 
 class MemoryBudget {
@@ -37,7 +37,7 @@ class MemoryBudget {
   explicit MemoryBudget(MemoryLimits limits)
       : bytes_max_(limits.query_bytes_max), all_(std::move(limits.all)) {}
 
-  // `what` is kept: for the message.
+  // `what` names the holder in the error message.
   void add(size_t bytes, const char* what) {
     // relaxed: only the sum matters; nothing is read on the strength of its value.
     const size_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -69,13 +69,13 @@ class MemoryBudget {
     take_off(bytes);
     if (all_ != nullptr) all_->give_back(bytes);
   }
-  // The same, but for the limit of all queries, where they stay counted until the hold goes.
+  // As give_back(), but the bytes stay counted in the limit of all queries until the hold is gone.
   MemoryHold hand_over(size_t bytes) {
     take_off(bytes);
     return all_ == nullptr ? MemoryHold() : MemoryHold(all_, bytes);
   }
 
-  // The most that was kept at a time.
+  // The maximum that the query has kept at any time.
   size_t bytes_largest() const {
     // relaxed: read when the workers are done.
     return largest_.load(std::memory_order_relaxed);
@@ -93,7 +93,7 @@ class MemoryBudget {
   std::atomic<size_t> largest_{0};  // likewise
 };
 
-// What of its query an expression minds. Both outlive it.
+// The limits of a query that its expressions observe. Both objects outlive the expressions.
 struct QueryLimits {
   MemoryBudget* memory;
   const StopSignal* stop;
@@ -101,7 +101,7 @@ struct QueryLimits {
 
 class MemoryCharge {
  public:
-  // `what` is a literal: "the result".
+  // `what` is a literal such as "the result".
   MemoryCharge(MemoryBudget* budget, const char* what) : budget_(budget), what_(what) {}
   MemoryCharge(const MemoryCharge&) = delete;
   MemoryCharge& operator=(const MemoryCharge&) = delete;
@@ -116,7 +116,7 @@ class MemoryCharge {
     }
     bytes_ = bytes;
   }
-  // What is charged outlives the query.
+  // Moves the charge into a hold that may outlive the query.
   MemoryHold hand_over() { return budget_->hand_over(std::exchange(bytes_, 0)); }
 
  private:

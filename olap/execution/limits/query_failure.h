@@ -1,7 +1,6 @@
-// QueryFailure: how a kernel deep inside a query gives up. Thrown on the slow path only (an
-// overflow that a live row has, cancellation), caught at the query's edge (batch_runner.cpp) and
-// turned into the query's Result. The front end, which folds constants and asks samples, catches it
-// likewise.
+// QueryFailure: the exception with which kernels end a query. It is thrown on the slow path only
+// (an overflow in a live row, cancellation). batch_runner.cpp catches it and turns it into the
+// query's Result; the front end catches it where it folds constants and tries predicates on samples.
 
 #pragma once
 
@@ -35,7 +34,8 @@ inline constexpr const char* kDivisionByZero = "division by zero";
   throw QueryFailure(base::Error(code, state, std::move(message)));
 }
 
-// The plan breaks its contract (olap/plan.h): a front end's bug, but no reason to stop the engine.
+// Ends the query because its plan breaks the contract of olap/plan.h. That is a bug of the front
+// end, but no reason to stop the engine.
 [[noreturn]] inline void fail_plan(const char* reason) {
   fail_query(base::ErrorCode::kUnsupported,
              std::string("the query's plan cannot be executed: ") + reason);
@@ -44,7 +44,8 @@ inline void require_plan(bool condition, const char* reason) {
   if (!condition) fail_plan(reason);
 }
 
-// A value that an expression cannot compute: out of its type's range, unless `state` says else.
+// Ends the query because an expression cannot compute a value: by default, because the value is out
+// of its type's range (22003).
 [[noreturn]] inline void fail_value(std::string message, base::SqlState state = "22003") {
   const bool division = message == kDivisionByZero;
   fail_query(base::ErrorCode::kInvalidArgument, std::move(message),

@@ -1,8 +1,9 @@
-// QueryHeap: the bytes of strings that a query makes or keeps.
+// QueryHeap: holds the bytes of strings that a query makes or keeps.
 //
-// Unlike base::Arena it throws std::bad_alloc when memory ends: a query may fail alone where the
-// engine must not. Not thread-safe: one worker. Addresses stay until clear() or destruction, also
-// when the heap is moved or absorbed.
+// Unlike base::Arena it throws std::bad_alloc when memory runs out, because a query may fail alone.
+// Addresses stay valid until clear() or destruction, also when the heap is moved or absorbed.
+//
+// Threads    one worker.
 
 #pragma once
 
@@ -20,7 +21,7 @@
 
 namespace diptych::olap {
 
-// Fetches what the text refers to, for who reads it soon.
+// Prefetches the bytes of a text that will be read soon.
 inline void prefetch_text(const base::StringRef& text) {
   if (!text.is_short()) __builtin_prefetch(text.data());
 }
@@ -39,7 +40,7 @@ class QueryHeap {
     return *this;
   }
 
-  // By how much memory_bytes() grows where so many are allocated.
+  // The increase of memory_bytes() if `bytes` are allocated.
   size_t growth_for(size_t bytes) const {
     const bool fits = !chunks_.empty() && bytes <= chunks_.back().bytes - used_;
     return fits ? 0 : chunk_bytes_for(bytes);
@@ -51,7 +52,7 @@ class QueryHeap {
     return result;
   }
 
-  // The same text with its bytes, where they are not in the reference itself, in this heap.
+  // Copies the text's bytes into this heap, unless the reference itself holds them.
   base::StringRef keep(const base::StringRef& text) {
     if (text.is_short()) return text;
     char* const bytes = allocate(text.size());
@@ -112,8 +113,8 @@ class QueryHeap {
   }
 
   std::vector<Chunk> chunks_;  // the last one is being filled
-  size_t used_ = 0;            // bytes of it
-  size_t bytes_ = 0;           // of all chunks
+  size_t used_ = 0;            // bytes used in the last chunk
+  size_t bytes_ = 0;           // size of all chunks
 };
 
 }  // namespace diptych::olap

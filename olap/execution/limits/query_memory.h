@@ -1,10 +1,10 @@
-// Query memory: the large blocks that queries fill, kept from one query to the next.
+// Query memory: large blocks that queries fill, and that are kept from one query to the next.
 //
-// Fresh memory costs more than most queries do with it: the system zeroes it page by page at first
-// touch (44 to 72 % of the time of CH's Q04, Q10, Q15 and Q16 before blocks were kept). Blocks are
-// powers of two from kQueryBlockBytesMin on; freed ones are kept up to kQueryBytesKeptMax in all,
-// the rest goes back to the system. Large ones are advised to be of huge pages: random access into
-// 64 MB is twice as fast.
+// Fresh memory often costs more than the query's own work, because the system zeroes it page by
+// page at first touch (44 to 72 % of the time of CH's Q04, Q10, Q15 and Q16 before blocks were
+// kept). Block sizes are powers of two from kQueryBlockBytesMin on. Up to kQueryBytesKeptMax of
+// freed blocks are kept, the rest goes back to the system. Large blocks ask for huge pages, which
+// make random access into 64 MB twice as fast.
 //
 // Threads    any.
 // Errors     std::bad_alloc.
@@ -21,19 +21,19 @@ namespace diptych::olap {
 inline constexpr size_t kQueryBlockBytesMin = size_t{64} << 10;
 inline constexpr size_t kQueryBytesKeptMax = base::kAddressSanitizer ? 0 : size_t{256} << 20;
 
-// Of the block that is taken where so many bytes are asked for.
+// The size of the block that a request for `bytes` gets.
 constexpr size_t query_block_bytes(size_t bytes) {
   return std::bit_ceil(bytes < kQueryBlockBytesMin ? kQueryBlockBytesMin : bytes);
 }
 
-// Uninitialised memory for max_align_t or cache lines; *bytes is what was asked for, at least
-// kQueryBlockBytesMin, and becomes what there is.
+// Takes a block of at least *bytes (at least kQueryBlockBytesMin) and sets *bytes to its size. The
+// memory is uninitialised and aligned to max_align_t and cache lines.
 void* take_query_block(size_t* bytes);
-// A block of *bytes at least, as above, with what a smaller one has, which is there no more; where
-// it throws, it still is. Large ones are not copied, unless into memory that was kept: the system
-// maps their pages elsewhere, so that growth does not take the longer the larger they are.
+// Replaces a block by one of at least *bytes with the same contents, and sets *bytes to its size.
+// If it throws, the old block is unchanged. The pages of large blocks are remapped and not copied,
+// unless the new block is kept memory, so that the time of growth does not depend on the size.
 void* grow_query_block(void* block, size_t block_bytes, size_t* bytes);
-// A block that was taken, with the size that it had then.
+// Gives back a block; `bytes` is the size that it was taken or grown with.
 void return_query_block(void* block, size_t bytes);
 
 }  // namespace diptych::olap

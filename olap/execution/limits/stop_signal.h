@@ -1,12 +1,10 @@
-// StopSignal: whether what runs at the moment is to end: all queries, or those that it runs for, or
-// because its time is over. StopCountdown: when a loop whose rows have texts of any length is to
-// look at it.
-//
-// A pass that several queries share goes on until each of them is stopped.
+// StopSignal: tells running work to end, because all queries are stopped, or all the queries for
+// which it runs, or because its time is over. A pass that several queries share continues until
+// each of them is stopped. StopCountdown: decides when a loop over long texts checks the signal.
 //
 // Threads    any number at once.
-// Cost       two loads, and one more for each query of the pass that is stopped already; with a
-//            limit of time a look at the clock.
+// Cost       two loads, one more for each query of the pass that is stopped already, and with a
+//            time limit one look at the clock.
 
 #pragma once
 
@@ -25,11 +23,11 @@ namespace diptych::olap {
 
 class StopSignal {
  public:
-  // Loops over rows look once in so many: some milliseconds, whatever they do with a row.
+  // Loops check the signal once in this number of rows, which take at most some milliseconds.
   static constexpr uint32_t kRowsBetween = 16 * 1024;
 
-  // `all` outlives it. Of `queries`, nullptr is one that nobody stops alone; none: the same.
-  // `end_ns`: of base::steady_ns(); 0: never.
+  // `all` outlives the signal. A nullptr in `queries`, or an empty list, stands for a query that
+  // cannot be stopped alone. `end_ns` is a time of base::steady_ns(); 0 means no end.
   explicit StopSignal(const StopFlag* all, std::vector<const QueryControl*> queries = {},
                       uint64_t end_ns = 0)
       : all_(all), queries_(std::move(queries)), end_ns_(end_ns) {}
@@ -43,18 +41,18 @@ class StopSignal {
     });
   }
 
-  // Throws QueryFailure where it is set.
+  // Throws QueryFailure if the signal is set.
   void check() const {
     if (!is_set()) return;
     if (is_late()) fail_query(base::ErrorCode::kDeadlineExceeded, "the query has run too long");
     fail_query(base::ErrorCode::kCancelled, "the query was stopped");
   }
-  // The same, for a loop over rows.
+  // Checks the signal in a loop over rows, once in kRowsBetween rows.
   void check_at(uint64_t row) const {
     if (row % kRowsBetween == 0) [[unlikely]]
       check();
   }
-  // std::fill_n, for many values.
+  // As std::fill_n, but checks the signal in between.
   template <class T>
   void fill(T* values, uint64_t count, const T& value) const {
     for (uint64_t first = 0; first < count; first += kRowsBetween) {
@@ -71,22 +69,22 @@ class StopSignal {
   uint64_t end_ns_;
 };
 
-// One worker's.
+// Belongs to one worker.
 class StopCountdown {
  public:
-  // Of texts that are read or made; to match groups of a regular expression takes longest, some ten
-  // milliseconds.
+  // The bytes of texts, read or made, between two checks. Matching the groups of a regular
+  // expression takes longest, about ten milliseconds.
   static constexpr size_t kBytesBetween = size_t{256} << 10;
 
-  // It outlives this.
+  // The signal outlives the countdown.
   explicit StopCountdown(const StopSignal* stop) : stop_(stop) {}
 
-  // Throws QueryFailure where the signal is set.
+  // Checks the signal now; throws QueryFailure if it is set.
   void look() {
     left_ = kBytesBetween;
     stop_->check();
   }
-  // The same, once in so many bytes.
+  // Counts `bytes`, and checks the signal once in kBytesBetween.
   void pass(size_t bytes) {
     if (bytes < left_) [[likely]] {
       left_ -= bytes;
@@ -94,8 +92,8 @@ class StopCountdown {
       look();
     }
   }
-  // The same for all texts of a vector at once, unless they are so long that each is to pass by
-  // itself: then true.
+  // Counts all texts of a vector at once. Returns true, and counts nothing, if they are so long
+  // that the caller has to count each of them.
   bool passes_one_by_one(size_t bytes) {
     if (bytes >= kBytesBetween) return true;
     pass(bytes);

@@ -1,10 +1,10 @@
-// LikePattern: a compiled LIKE pattern. `%` matches any text, `_` one character, a backslash
-// takes the next character literally.
+// LikePattern: a compiled LIKE pattern. `%` matches any text, `_` matches one character, and a
+// backslash takes the next character literally.
 //
-// The pattern is cut at its `%` into segments. The first is anchored at the text's start unless a
-// `%` precedes it, the last at its end; those between are found leftmost, one after the other,
-// which is complete for LIKE. Exact, prefix, suffix and contains patterns are the cases with one
-// segment.
+// The pattern is cut at each `%` into segments. The first segment is anchored at the text's start
+// unless a `%` precedes it, the last at its end unless a `%` follows. The segments between are
+// found leftmost, one after the other, which finds every match of LIKE. Exact, prefix, suffix and
+// contains patterns are the cases with one segment.
 //
 // Threads    immutable once built.
 
@@ -21,23 +21,24 @@
 
 namespace diptych::olap {
 
-// Of LIKE, a regular expression, or to_char: they are kept compiled, and not counted.
+// The size limit of a pattern of LIKE, a regular expression or to_char. Patterns are kept compiled
+// and do not count against the memory budget.
 inline constexpr size_t kPatternBytesMax = size_t{1} << 20;
 
 class StopCountdown;
 
 class LikePattern {
  public:
-  // kInvalidArgument where the pattern ends with the escape character, or is longer than
+  // Fails with kInvalidArgument if the pattern ends with the escape character or is longer than
   // kPatternBytesMax.
   static base::Result<LikePattern> compile(std::string_view pattern);
 
-  // Whether to match a text may take as long as the text is.
+  // True if matching a text may take time linear in its length.
   bool searches() const { return kind_ == Kind::kContains || kind_ == Kind::kGeneral; }
-  // Benchmark: BM_Like.
-  // A search that takes long counts `stop` down, where there is one.
+  // True if the text matches. A long search counts down `stop`, unless it is nullptr. Benchmark:
+  // BM_Like.
   bool matches(std::string_view text, StopCountdown* stop = nullptr) const;
-  // The same; a long text whose first bytes already differ from a prefix is not gone to.
+  // As above, but does not dereference a long text whose first bytes differ from the prefix.
   bool matches(const base::StringRef& text, StopCountdown* stop = nullptr) const {
     if (first_byte_count_ != 0) {
       if (text.size() < first_byte_count_) return false;
@@ -52,7 +53,7 @@ class LikePattern {
   enum class Kind : uint8_t { kExact, kPrefix, kSuffix, kContains, kGeneral };
   struct Segment {
     std::string bytes;
-    std::vector<bool> any;  // any[i]: bytes[i] stands for `_`
+    std::vector<bool> any;  // any[i]: bytes[i] represents `_`
     bool has_any = false;
   };
 
@@ -67,13 +68,13 @@ class LikePattern {
   Kind kind_ = Kind::kExact;
   bool anchored_start_ = true;
   bool anchored_end_ = true;
-  // Of exact and prefix patterns, up to four bytes with which every match begins.
+  // For exact and prefix patterns: up to four bytes with which every match begins.
   uint32_t first_byte_count_ = 0;
   uint32_t first_bytes_ = 0;
   uint32_t first_mask_ = 0;
   bool has_any_ = false;
   std::string pattern_;
-  std::vector<Segment> segments_;  // none is empty, but the only one of pattern ''
+  std::vector<Segment> segments_;  // none is empty, except the only segment of pattern ''
 };
 
 }  // namespace diptych::olap

@@ -1,9 +1,9 @@
-// TextMemo: which texts of a vector pass a test, asked once for those that come again. A column of
-// few different texts is decoded to references to its dictionary, so equal references are found
-// without a look at the bytes; short texts are in their reference.
+// TextMemo: remembers which texts of a vector pass a test, so that a repeated text is tested once.
+// A column of few distinct texts is decoded to references into its dictionary, so equal references
+// are recognised without reading the bytes; a short text lies in its reference.
 //
-// Cost       2 ns for a text that comes again, 3 for one that does not; where those are most, it is
-//            left alone for some vectors.
+// Cost       2 ns for a repeated text, 3 ns for another. If most texts do not repeat, the memo is
+//            not used for some vectors.
 
 #pragma once
 
@@ -18,7 +18,7 @@ namespace diptych::olap {
 
 class TextMemo {
  public:
-  // Another vector, whose long texts may lie where others did.
+  // Starts a new vector, whose long texts may lie at the addresses of earlier texts.
   void start() {
     if (vectors_skipped_ != 0) {
       --vectors_skipped_;
@@ -29,7 +29,7 @@ class TextMemo {
     entries_.fill(Entry());
   }
 
-  // passes(text), or what it gave for the same reference.
+  // Returns passes(text), or its earlier result for the same reference.
   template <class Passes>
   bool ask(const base::StringRef& text, const Passes& passes) {
     if (vectors_skipped_ != 0) return passes(text);
@@ -50,12 +50,12 @@ class TextMemo {
  private:
   static constexpr uint32_t kVectorsSkipped = 15;
   struct Entry {
-    uint64_t words[2] = {UINT64_MAX, UINT64_MAX};  // no text's: its size is not 2^32 - 1
+    uint64_t words[2] = {UINT64_MAX, UINT64_MAX};  // no text has the size 2^32 - 1
     bool passes = false;
   };
 
   std::array<Entry, 64> entries_;
-  uint32_t asked_ = 0;  // in the vector before
+  uint32_t asked_ = 0;  // in the current vector
   uint32_t missed_ = 0;
   uint32_t vectors_skipped_ = 0;
 };

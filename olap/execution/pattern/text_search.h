@@ -1,5 +1,5 @@
-// find_text: where a text is found in another, for texts of some tens of bytes, for which memmem's
-// tables take longer than the search.
+// find_text: finds a text in another. It is made for texts of some tens of bytes, for which
+// building memmem's tables takes longer than the search.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace diptych::olap {
 
-// The first place from `from` on; npos: there is none. Benchmark: BM_Like.
+// The first occurrence from `from` on, or npos. Benchmark: BM_Like.
 inline size_t find_text(std::string_view text, std::string_view wanted, size_t from) {
   constexpr size_t kShortMax = 128;
   constexpr uint64_t kEach = 0x0101010101010101;
@@ -21,7 +21,7 @@ inline size_t find_text(std::string_view text, std::string_view wanted, size_t f
     if (found == nullptr) return std::string_view::npos;
     return static_cast<size_t>(static_cast<const char*>(found) - text.data());
   }
-  const size_t end = text.size() - wanted.size() + 1;  // of the places
+  const size_t end = text.size() - wanted.size() + 1;  // behind the last possible place
   const size_t last = wanted.size() - 1;
   const auto is_at = [&](size_t place) {
     return std::memcmp(text.data() + place, wanted.data(), wanted.size()) == 0;

@@ -1,13 +1,12 @@
-// CompactStage: puts the rows of batches of which few are selected together into full ones, since
-// what comes next takes its time for each batch, too (Qiao and Zhang, "Data Chunk Compaction in
-// Vectorized Execution", SIGMOD'25).
+// CompactStage: merges sparse batches into full ones, because the next operators also take time for
+// each batch (Qiao and Zhang, "Data Chunk Compaction in Vectorized Execution", SIGMOD'25).
 //
-// Rows stay in order. Batches that have more rows pass as they are; so do those with texts that go
-// with the batch, and rows of many bytes. The first rows are pushed at once, then twice as many
-// each time: where a LIMIT has enough of them, not much more was read.
+// Rows stay in order. Batches with more rows pass unchanged; so do batches whose texts have the
+// batch's lifetime, and batches of wide rows. The first rows are pushed at once, then twice as many
+// each time, so that little more than needed is read if a LIMIT has enough rows.
 //
-// Memory     kRowBytesMax a row of a full batch, charged to nobody.
-// Threads    one worker's.
+// Memory     kRowBytesMax for each row of a full batch, not charged.
+// Threads    one worker.
 
 #pragma once
 
@@ -20,19 +19,19 @@ namespace diptych::olap {
 
 class CompactStage : public Stage {
  public:
-  // Batches of these types, of which what comes next reads the columns that are `needed`.
+  // Batches have columns of these types; the next operators read those that are `needed`.
   CompactStage(std::span<const base::DataType> types, const std::vector<bool>& needed,
                StagePtr next);
 
   // Benchmark: BM_ProbeItems.
   bool push(Batch& batch) override;
-  // Pushes what is still here.
+  // Pushes the rows that are still kept.
   bool flush();
 
  private:
-  // Batches of more rows are not worth a copy.
+  // For batches with more rows, a copy does not pay.
   static constexpr uint32_t kRowsMax = kVectorRows / 4;
-  // A worker may have kScansMax of these at a time.
+  // A worker may have kScansMax such stages at a time.
   static constexpr size_t kRowBytesMax = 128;
 
   bool takes(const Batch& batch) const;
@@ -40,10 +39,10 @@ class CompactStage : public Stage {
 
   StagePtr next_;
   const bool pays_;
-  std::vector<uint32_t> columns_;      // that are needed
-  std::vector<VectorBuffer> buffers_;  // of them
+  std::vector<uint32_t> columns_;      // the needed columns
+  std::vector<VectorBuffer> buffers_;  // one for each needed column
   uint32_t rows_ = 0;
-  uint32_t rows_wanted_ = 1;  // before they are pushed
+  uint32_t rows_wanted_ = 1;  // number of rows at which they are pushed
   Batch kept_;
   Selection all_;
 };

@@ -1,5 +1,5 @@
-// Where the keys of a GROUP BY come from: the join below it whose build side has them all, so that
-// groups are numbers of build rows (group_join.h).
+// Finds the join below a GROUP BY whose build side has all group keys, so that groups can be found
+// by the numbers of build rows (group_join.h).
 //
 // Threads    any.
 
@@ -9,14 +9,15 @@
 
 namespace diptych::olap {
 
-// The join below a GROUP BY whose build side has all its keys; nullptr where there is none, or
-// where the array of group numbers would cost more than it saves.
+// The join below a GROUP BY whose build side has all its keys. nullptr if there is none, or if the
+// array of group numbers would cost more than it saves.
 const Operator* join_of_group_keys(const Operator& aggregate);
 
-// Whether the keys hold those by which the join finds a build row: where it finds at most one
-// (JoinTable::unique), no two build rows have equal keys.
+// True if the group keys include the join's build keys. Then, if the join finds at most one build
+// row for a key (JoinTable::unique), no two build rows have equal group keys.
 bool has_build_keys(const Operator& aggregate, const Operator& join);
-// The same, and whether the keys are columns of the build rows: the number of one has them all.
+// True if, in addition, the group keys are columns of the build rows, so that the number of a build
+// row determines all of them.
 bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join);
 
 }  // namespace diptych::olap

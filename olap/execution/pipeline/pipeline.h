@@ -1,15 +1,15 @@
-// Pipelines: a source that hands out morsels, then stages that pass batches on, each by a call of
-// the next one's push(). The last stage keeps the rows (a join's build side, groups, a sort, the
+// Pipelines: a source pushes the batches of a morsel through a chain of stages; each stage calls
+// the push() of the next. The last stage keeps the rows (a join's build side, groups, a sort, the
 // result).
 //
 //   MorselSource --push--> Stage --push--> Stage --push--> collecting Stage
 //
-// Every worker has its own chain, made by a StageFactory; chains share only immutable state (a
-// join's table), atomics (LIMIT's counter), and the collecting stages' per-worker parts, which the
-// pipeline's owner puts together when run_pipeline() has returned.
+// Every worker has its own chain, made by a StageFactory. Chains share only immutable state (a
+// join's table) and atomics (LIMIT's counter). Collecting stages fill a part for each worker, and
+// the pipeline's owner combines the parts when run_pipeline() has returned.
 //
 // Invariants
-//   P1  A batch that is pushed has at least one selected row.
+//   P1  A pushed batch has at least one selected row.
 //   P2  push() returns false when no more rows are wanted; the source then stops this worker.
 //   P3  With one worker, morsels run in ascending order.
 
@@ -37,9 +37,9 @@ struct RunContext {
   const storage::Replica* replica;
   ExecutionArena* arena;
   const StopSignal* stop;
-  MemoryBudget* memory;          // the query's
-  PlanMeter* meter = nullptr;    // where somebody asks what the plan's operators do
-  SharedScans* scans = nullptr;  // where the plan scans tables together with others
+  MemoryBudget* memory;          // the query's budget
+  PlanMeter* meter = nullptr;    // set for EXPLAIN ANALYZE
+  SharedScans* scans = nullptr;  // set if the plan shares scans with other plans
 
   QueryLimits limits() const { return {memory, stop}; }
 };
@@ -56,7 +56,7 @@ class Stage {
 using StagePtr = std::unique_ptr<Stage>;
 using StageFactory = std::function<StagePtr(uint32_t worker)>;
 
-// One worker's source: pushes a morsel's rows into the chain that it owns.
+// MorselSource: the source of one worker. It owns its chain and pushes a morsel's rows into it.
 class MorselSource {
  public:
   MorselSource() = default;
@@ -68,13 +68,14 @@ class MorselSource {
 };
 using SourceFactory = std::function<std::unique_ptr<MorselSource>(uint32_t worker)>;
 
-// Runs morsels [0, morsels) on up to `workers` workers. Throws the first QueryFailure or
-// std::bad_alloc of a worker, and kCancelled when the stop signal is seen (once a morsel).
+// Runs morsels [0, morsels) on up to `workers` workers. Rethrows the first QueryFailure or
+// std::bad_alloc of a worker, and throws kCancelled if the stop signal is set (checked once a
+// morsel).
 void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
 
-// The same, where worker w takes the w-th share of the morsels in ascending order: what the chains
-// of workers 0, 1, 2... keep is, one after the other, in the order of the morsels.
+// As run_pipeline(), but worker w runs the w-th share of the morsels in ascending order. So the
+// rows that the chains of workers 0, 1, 2... keep are, one after the other, in the morsels' order.
 void run_in_order(const RunContext& context, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
 

@@ -1,15 +1,14 @@
-// PlanMeter: what the operators of one run do: rows, own time, bytes. For EXPLAIN ANALYZE; a run
-// that nobody asks about has none, and pays nothing.
+// PlanMeter: measures the operators of one run for EXPLAIN ANALYZE: rows, own time, bytes. Other
+// runs have no meter and no cost.
 //
-// Batches go down the chains of a pipeline by nested calls, so a worker's time is its that works
-// on the batch: a MeterStage stands behind each operator, counts the rows that it hands on, and
-// stops the operator's clock while the next ones have them. Between the pipelines the caller's
-// work is an operator's for as long as a MeterScope says so.
+// Batches go down a chain by nested calls. A MeterStage behind each operator counts the operator's
+// output rows and stops its clock while the next operators work on them. Between pipelines, a
+// MeterScope assigns the caller's time to an operator.
 //
 //   scan's source ─► MeterStage(scan) ─► join's probe ─► MeterStage(join) ─► ...
 //      own: scan        rows of scan        own: join        rows of join
 //
-// Threads    one cell for each worker and operator; figures() when all have ended.
+// Threads    one cell for each worker and operator; figures() after all workers have ended.
 
 #pragma once
 
@@ -36,18 +35,19 @@ class PlanMeter {
     bool ran = false;
   };
 
-  // The plan must stay.
+  // The plan outlives the meter.
   PlanMeter(const Operator& root, uint32_t workers);
 
   Cell& cell(uint32_t worker, const Operator& op) {
     return cells_[worker * numbers_.size() + numbers_.at(&op)];
   }
-  // nullptr for the root: behind it is the result.
+  // nullptr for the root.
   const Operator* parent_of(const Operator& op) const { return parents_.at(&op); }
-  // What is said once, by the caller's thread.
+  // The figures that the caller's thread sets once for an operator.
   OperatorFigures& once(const Operator& op) { return once_[&op]; }
 
-  // From here on the worker's time is this operator's; nullptr: nobody's. Returns whose it was.
+  // Assigns the worker's time from now on to this operator (nullptr: to none). Returns the operator
+  // before.
   const Operator* switch_to(uint32_t worker, const Operator* op);
 
   PlanFigures figures() const;
@@ -67,7 +67,8 @@ class PlanMeter {
   std::unordered_map<const Operator*, OperatorFigures> once_;
 };
 
-// While it lives, the caller's time is the operator's. Does nothing without a meter.
+// MeterScope: assigns the caller's time to an operator while the scope lives. Does nothing without
+// a meter.
 class MeterScope {
  public:
   MeterScope(PlanMeter* meter, const Operator& op) : meter_(meter) {
@@ -107,7 +108,7 @@ class MeterStage : public Stage {
   StagePtr next_;
 };
 
-// A source whose time is an operator's.
+// A source whose time is assigned to an operator.
 class MeterSource : public MorselSource {
  public:
   MeterSource(PlanMeter* meter, uint32_t worker, const Operator& op,

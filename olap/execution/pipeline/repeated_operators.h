@@ -1,11 +1,11 @@
-// RepeatedOperators: what stands more than once in a plan and is computed once a run, as where a
-// CTE is used twice (CH's Q15): GROUP BYs, windows and recursions. Equal ones read the first one's
-// rows.
+// RepeatedOperators: finds GROUP BYs, windows and recursions that occur more than once in a plan,
+// for example because a CTE is used twice (CH's Q15). They are computed once a run, and the equal
+// ones read the rows of the first.
 //
-// A recursion passes each round's rows on before the next, so that a LIMIT ends it: where the plan
-// has one, each runs alone.
+// A recursion passes each round's rows on before the next, so that a LIMIT can end it. If the plan
+// has a LIMIT, each recursion runs alone.
 //
-// Threads    immutable once built; the plan must stay.
+// Threads    immutable once built; the plan outlives it.
 
 #pragma once
 
@@ -21,8 +21,8 @@ class RepeatedOperators {
   explicit RepeatedOperators(const Operator& root);
 
   size_t count() const { return count_; }
-  // The number in [0, count()) that equal operators have; nothing for one that runs once, as it
-  // stands alone or in one which is repeated itself.
+  // The number in [0, count()) that equal operators share. nullopt for an operator without an equal
+  // one, or within a repeated operator.
   std::optional<size_t> number_of(const Operator& op) const;
 
  private:

@@ -1,4 +1,4 @@
-// The stages that treat each row by itself: filter, project and limit; VALUES as a source.
+// The stages that treat each row by itself (filter, project, limit), and VALUES as a source.
 //
 // Threads    a stage belongs to one worker; LimitCounter is shared by the workers of one LIMIT.
 
@@ -48,7 +48,7 @@ class LimitCounter {
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
-  // The number of the first of `rows` rows.
+  // Claims numbers for `rows` rows and returns the first.
   uint64_t claim(uint64_t rows) {
     // relaxed: which rows get which numbers is arbitrary; only the count matters.
     return next_.fetch_add(rows, std::memory_order_relaxed);
@@ -71,7 +71,7 @@ class LimitStage : public Stage {
   Selection selection_;
 };
 
-// Rows of expressions without input; a morsel is one row.
+// ValuesSource: gives rows of expressions without input; a morsel is one row.
 class ValuesSource : public MorselSource {
  public:
   ValuesSource(const RunContext& context, const Operator& values, StagePtr next)
@@ -88,7 +88,8 @@ class ValuesSource : public MorselSource {
   StagePtr next_;
 };
 
-// The rows of an operator that were computed elsewhere (star_batch.h). Sources refer to it.
+// GivenRows: rows of an operator that were computed elsewhere (star_batch.h). It outlives its
+// sources.
 class GivenRows {
  public:
   explicit GivenRows(const Operator& op) : op_(&op) {}
@@ -104,14 +105,14 @@ class GivenRows {
   const Operator* op_;
 };
 
-// One row, of counts and sums.
+// GivenRow: one row of counts and sums.
 class GivenRow : public GivenRows {
  public:
   struct Cell {
     bool is_null = false;
     int128_t value = 0;
   };
-  // By output column: BIGINT, or a decimal of over 18 digits.
+  // `cells` is by output column; each column is BIGINT or a decimal of over 18 digits.
   GivenRow(const Operator& op, std::vector<Cell> cells) : GivenRows(op), cells_(std::move(cells)) {}
 
   uint64_t morsels() const override { return 1; }

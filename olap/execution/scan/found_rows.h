@@ -1,17 +1,17 @@
-// FoundRows: which rows a scan let through, kept for another scan of the table in the same plan
-// that can only want some of them.
+// FoundRows: the rows that a scan found, kept for a later scan of the same table in the same plan
+// that needs a subset of them.
 //
 //   orderline, of some items ─► its average by item ─┐
 //   orderline ───────────────────────────────────────┴─► below the average of its item (CH's Q17)
 //
-// The second scan looks at the first one's rows alone: the keys of its join are among those of the
-// first one's. So it is where a table is joined with groups of itself, as where a subquery that was
-// asked row by row became a GROUP BY. What makes one scan's rows some of another's is not looked
-// for in the plan: when the second runs, its conditions are known with their constants, and the
-// joins that it may ask with all of their keys.
+// The second scan looks only at the first one's rows, because the keys of its join are a subset of
+// the keys of the first one's. This is common where a table is joined with groups of itself, for
+// example because a correlated subquery became a GROUP BY. The subset is not derived from the plan:
+// when the second scan begins, its conditions are known with all constants and join keys, and are
+// compared with the first one's.
 //
-// Threads    FoundRows: workers write the words of different vectors; then immutable. The others
-//            belong to the plan's thread.
+// Threads    FoundRows: workers write the words of different vectors; then it is immutable. The
+//            other classes belong to the plan's thread.
 // Errors     QueryFailure: over the memory limit.
 
 #pragma once
@@ -36,19 +36,19 @@ namespace diptych::olap {
 
 class FoundRows {
  public:
-  // Tables with more slots are not worth the memory.
+  // For tables with more slots, the memory does not pay.
   static constexpr uint64_t kSlotsMax = uint64_t{1} << 26;
 
-  // None is found yet.
+  // Begins with no row found.
   FoundRows(const storage::Table& table, MemoryBudget* memory);
 
   static uint64_t slots(const storage::Table& table);
 
-  // By position in the leaf, which has rows.
+  // A bit for each position in the leaf, which has rows.
   uint64_t* bits(const storage::Leaf& leaf) { return &bits_[starts_.at(&leaf)]; }
   const uint64_t* bits(const storage::Leaf& leaf) const { return &bits_[starts_.at(&leaf)]; }
 
-  // A worker of the scan ended before it had asked all of its rows.
+  // Notes that a worker of the scan ended before it had tested all of its rows.
   void cut_short() {
     // relaxed: read when the workers are done.
     is_cut_short_.store(true, std::memory_order_relaxed);
@@ -65,18 +65,18 @@ class FoundRows {
   std::atomic<bool> is_cut_short_{false};  // writer: a worker
 };
 
-// What rows must satisfy that a scan lets through, of the table's columns: its predicates, and what
-// the joins that it may ask want of them.
+// ScanConditions: the conditions that a scan's output rows satisfy: its predicates, and the filters
+// of joins above it (join_filter.h).
 class ScanConditions {
  public:
   ScanConditions(const Operator& scan, std::span<const JoinFilter> filters);
 
-  // The scan asks nothing that is not among them.
+  // True if the scan tests nothing beyond these conditions.
   bool are_all() const { return are_all_; }
-  // Rows that satisfy these satisfy the others, of a scan of the same table.
+  // True if rows that satisfy these conditions satisfy the others, of a scan of the same table.
   bool imply(const ScanConditions& others) const;
-  // Rows that the scan lets through satisfy another's predicate. What joins want says nothing of
-  // them: they are asked where it pays.
+  // True if the scan's output rows satisfy a predicate of another scan. Join filters do not count,
+  // because they are applied only while they pay.
   bool predicates_imply(const Operator& scan, const Expression& predicate) const;
 
  private:
@@ -86,24 +86,23 @@ class ScanConditions {
   static bool are_within(const Ranges& ranges, base::ColumnId column, const ValueBounds& bounds);
   void add_join(const Operator& scan, const JoinFilter& filter);
 
-  std::set<std::string> predicates_;                         // keys of those that are no ranges
-  Ranges predicate_ranges_;                                  // of the others
-  Ranges ranges_;                                            // theirs, and the joins'
-  std::map<base::ColumnId, std::vector<KeyValues>> values_;  // one of each of them
+  std::set<std::string> predicates_;                         // keys of predicates that are no range
+  Ranges predicate_ranges_;                                  // ranges of the other predicates
+  Ranges ranges_;                                            // these, and the joins' ranges
+  std::map<base::ColumnId, std::vector<KeyValues>> values_;  // the column is in each of the sets
   bool are_all_ = true;
 };
 
-// Those of a plan's scans that may find rows for each other.
+// RepeatedScans: the scans of a plan that may find rows for each other.
 class RepeatedScans {
  public:
   explicit RepeatedScans(const Operator& root);
 
-  // Where the scan begins: the rows that hold all of its own, with the scan's predicates that they
-  // are known to satisfy; and where it is to leave what it finds. Both may be nullptr.
+  // The roles of a scan that begins.
   struct Roles {
-    const FoundRows* within = nullptr;
-    std::vector<bool> known;  // by predicate, where `within`
-    FoundRows* found = nullptr;
+    const FoundRows* within = nullptr;  // a superset of the rows that it finds; nullptr: none
+    std::vector<bool> known;            // by predicate: all rows of `within` satisfy it
+    FoundRows* found = nullptr;         // receives the rows that it finds; nullptr: not needed
   };
   Roles begin(const Operator& scan, std::span<const JoinFilter> filters,
               const storage::Table& table, MemoryBudget* memory);
@@ -111,22 +110,23 @@ class RepeatedScans {
  private:
   struct Scan {
     const Operator* op;
-    std::vector<const Operator*> joins;          // that it may ask
-    std::vector<const Operator*> others;         // for which it may find rows
-    std::unique_ptr<ScanConditions> conditions;  // of `found`
+    std::vector<const Operator*> joins;          // joins that filter it
+    std::vector<const Operator*> others;         // scans for which it may find rows
+    std::unique_ptr<ScanConditions> conditions;  // the conditions of `found`
     std::unique_ptr<FoundRows> found;
     bool has_run = false;
   };
 
   static bool may_serve(const Scan& first, const Scan& second);
-  // Whether one that it may serve has yet to run.
+  // True if a scan for which it may find rows has not run yet.
   bool is_waited_for(const Scan& scan) const;
-  // The scan `op` of these conditions looks within the other's rows if it has found all of its own.
+  // Lets the scan `op`, with these conditions, look within the rows of `other`, if these include
+  // all of its own.
   static void look_within(const Scan& other, const Operator& op, const ScanConditions& conditions,
                           Roles* roles);
   Scan* scan_of(const Operator* op);
 
-  std::vector<Scan> scans_;  // of tables with several
+  std::vector<Scan> scans_;  // the scans of tables that are scanned several times
 };
 
 }  // namespace diptych::olap

@@ -1,9 +1,9 @@
-// LeafFilter: decides from a leaf's column summaries (SMAs) that no row of it can satisfy a scan's
-// predicates, or find a match in the joins that drop rows without one (join_filter.h).
+// LeafFilter: decides from a leaf's column summaries (SMAs) that none of its rows can satisfy a
+// scan's predicates, or find a match in the joins that filter the scan (join_filter.h).
 //
-// Understood are comparisons of a column with a literal, IN lists, IS [NOT] NULL, and conjunctions
-// of those; the column may be under a cast from INT to BIGINT. Everything else says "may match". By
-// L3 a summary covers all live values, so skipping a leaf never loses a row.
+// It supports comparisons of a column with a literal, IN lists, IS [NOT] NULL, and conjunctions of
+// those; the column may be under a cast from INT to BIGINT. For all other predicates it answers
+// "may match". By L3 a summary covers all live values, so skipping a leaf never loses a row.
 //
 // Threads    immutable once built.
 
@@ -27,7 +27,7 @@ class LeafFilter {
   bool may_match(const storage::Leaf& leaf) const;
 
  private:
-  // A row can only match where the column has a value in [min, max], or, with `wants_null`, a null.
+  // A row can match only if the column has a value in [min, max] or, with `wants_null`, a null.
   struct Range {
     base::ColumnId column;
     bool is_double = false;

@@ -1,12 +1,12 @@
-// ReadAhead: asks for the columns of the next leaves of a pass before its workers come to them, so
-// that the disk is never idle while a replica that is larger than its memory is scanned.
+// ReadAhead: requests the columns of the next leaves of a pass before its workers reach them, so
+// that the disk is never idle while a replica larger than its memory is scanned.
 //
-// Each scan has its own columns, of the leaves that it wants. Predicates' columns are read ahead
-// from the start, output columns from the first row on that the predicates let through: a scan that
-// selects nothing reads nothing for its output. As many chunks are under way as the buffer manager
-// takes; it says when there is no room.
+// Each scan requests its own columns, for the leaves that it scans. Columns of predicates are read
+// ahead from the start, output columns only once a row has passed the predicates, so a scan that
+// selects nothing reads nothing for its output. Requests stop when the buffer manager has no room.
 //
-// Threads    reach() by the workers of one pass; one of them asks at a time, the others go on.
+// Threads    reach() by the workers of one pass; one of them makes requests at a time, the others
+//            go on.
 
 #pragma once
 
@@ -24,15 +24,15 @@ namespace diptych::olap {
 
 class ReadAhead {
  public:
-  // All outlive this. Does nothing where all chunks are in memory for good.
+  // The arguments outlive this object. It does nothing if all chunks are in memory permanently.
   ReadAhead(const std::vector<ScanMorsel>& morsels, bool replica_leaves_memory)
       : morsels_(morsels), is_needed_(replica_leaves_memory) {}
-  // Scan s is the s-th that is added, before the pass.
+  // Adds a scan before the pass; the s-th one added is scan s.
   void add(const Operator& scan, const std::vector<bool>& needed);
 
-  // A worker begins with this morsel.
+  // Called when a worker begins with this morsel.
   void reach(uint64_t morsel);
-  // A row has passed all predicates of the scan.
+  // Called when a row has passed all predicates of the scan.
   void note_output(size_t scan) {
     const uint64_t bit = uint64_t{1} << scan;
     // relaxed: a hint, and looked at first so that the workers share the line.
@@ -46,7 +46,7 @@ class ReadAhead {
 
   struct Columns {
     std::vector<base::ColumnId> predicate;
-    std::vector<base::ColumnId> output;  // that no predicate reads
+    std::vector<base::ColumnId> output;  // columns that no predicate reads
   };
   bool ask(const ScanMorsel& morsel);  // false: no room for more
 
@@ -55,8 +55,8 @@ class ReadAhead {
   std::vector<Columns> scans_;
   std::atomic<uint64_t> has_output_{0};  // bit s: scan s; writers: the workers
   std::mutex mutex_;
-  // Guarded by mutex_. The first morsel that was not asked for (the one that is reached, too: where
-  // there was no room for it, it comes before all that follows), and the leaf before it.
+  // Guarded by mutex_: the first morsel that was not requested, and the leaf before it. The reached
+  // morsel may be it: if there was no room for its chunks, they are requested before all others.
   size_t next_ = 0;
   const storage::Leaf* asked_ = nullptr;
 };

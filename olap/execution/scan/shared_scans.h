@@ -1,12 +1,12 @@
-// SharedScans: where the plans of a batch wait that have come to a scan, until one pass runs all
-// scans of a table that wait.
+// SharedScans: plans of a batch wait here when they come to a scan, until one pass runs all waiting
+// scans of a table.
 //
 //   plan runs ──scan()──► waits ──run_pass(): its table's turn──► plan runs on
 //
-// The smallest table that is waited for is next: plans that have yet to read small tables come to
-// the large one in the meantime, so that as many as can go over it together.
+// The smallest table with waiting scans is next. Plans that still have to read small tables reach
+// the large one in the meantime, so that as many as possible read it together.
 //
-// Threads    one: plans run by turns, each until it waits or has ended.
+// Threads    one: plans run in turns, each until it waits or has ended.
 
 #pragma once
 
@@ -32,11 +32,11 @@ class SharedScans {
     PlanScan* const scan_;
   };
 
-  // Awaited by the plan, whose scan has run, or failed, when it goes on.
+  // The plan awaits the result; when it resumes, the scan has run or failed.
   Wait scan(PlanScan* scan) { return {this, scan}; }
 
   bool has_waiting() const { return !waiting_.empty(); }
-  // Then lets the plans whose scans have run go on.
+  // Runs one pass, then resumes the plans whose scans have run.
   void run_pass();
 
  private:
@@ -44,7 +44,7 @@ class SharedScans {
     PlanScan* scan;
     std::coroutine_handle<> plan;
   };
-  // Tables by their rows, small ones first.
+  // Tables by their number of rows, small ones first.
   using Key = std::pair<uint64_t, uint32_t>;
 
   std::map<Key, std::vector<Waiting>> waiting_;

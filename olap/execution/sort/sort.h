@@ -1,9 +1,9 @@
-// Sort: orders rows by several columns, whole or the first few.
+// Sort: orders rows by several columns, all of them or the first few.
 //
-// Workers collect rows; with a small LIMIT each keeps only its best, drops the rest whenever it
-// holds several times as many (top-k), and does not take those that the last of the best rules out;
-// nor does a scan below (top_bound.h).
-// At the end the parts are put together and sorted (sorted_rows.h).
+// Workers collect rows. With a small LIMIT (top-k), a worker keeps only its best rows: it drops the
+// others whenever it holds several times as many, and rejects rows that are worse than the last of
+// the best. A scan below rejects them, too (top_bound.h). At the end the parts are combined and
+// sorted (sorted_rows.h).
 //
 // Threads    a SortPart has one worker.
 
@@ -23,24 +23,24 @@
 
 namespace diptych::olap {
 
-// Rows that a sort has to deliver at most, offset included; kNoLimit: all.
+// The largest number of rows that a sort has to deliver, offset included; kNoLimit: all.
 uint64_t rows_wanted(const Operator& sort);
-// Whether these are few enough to drop others as they come.
+// True if these are few enough to drop other rows early.
 bool keeps_best_rows(const Operator& sort);
 
 class SortPart {
  public:
-  // `top`: what the scan below asks; nullptr: nothing.
+  // `top` is the bound for the scan below, or nullptr.
   SortPart(const RunContext& context, const Operator& sort, const NeededColumns& needed,
            TopBound* top = nullptr);
 
   void append(const Batch& batch);
   ColumnStore& rows() { return rows_; }
-  // Called when the rows are done with.
+  // Gives away the texts. Called when the rows are no longer needed.
   QueryHeap take_texts();
 
  private:
-  // The rows that are not worse, by the first key alone, than the last of the best known.
+  // The rows that, by the first key alone, are not worse than the last of the best rows so far.
   const Selection& may_be_best(const Batch& batch);
   void drop_worst();
 
@@ -48,14 +48,14 @@ class SortPart {
   const std::vector<bool>& needed_;
   uint64_t wanted_;
   ColumnStore rows_;
-  std::optional<size_t> worst_;  // of the rows wanted, once so many and more were met
+  std::optional<size_t> worst_;  // the last of the best rows, once enough rows were met
   TopBound* const top_;
   Selection may_be_best_;
   const StopSignal& stop_;
   MemoryCharge charge_;
 };
 
-// Pushes rows[order[i]] for i from `first`; morsel m is kVectorRows of them.
+// StoredSource: pushes rows[order[i]] for i from `first` on; a morsel has kVectorRows rows.
 class StoredSource : public MorselSource {
  public:
   StoredSource(const ColumnStore& rows, const std::vector<uint32_t>& order, uint64_t first,

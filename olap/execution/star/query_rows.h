@@ -1,7 +1,7 @@
-// QueryRows: for each row of a vector, the queries of a batch that still want it.
+// QueryRows: for each row of a vector, the set of queries of a batch that still want the row.
 //
-// Query q is bit q % 64 of word q / 64. Words are apart: word(w)[slot] has 64 queries' bits of a
-// row, so that a predicate or a join narrows all rows for 64 queries in one loop.
+// Query q is bit q % 64 of word q / 64. Each word is an array by slot: word(w)[slot] has the bits
+// of 64 queries for a row. So a predicate or a join narrows all rows for 64 queries in one loop.
 //
 // Threads    one worker.
 
@@ -17,7 +17,7 @@
 
 namespace diptych::olap {
 
-// A set of queries: words of bits, of a length that its owner knows.
+// A set of queries as words of bits; its owner knows the length.
 using QuerySet = std::vector<uint64_t>;
 
 inline void add_to_set(uint32_t query, QuerySet* set) {
@@ -38,7 +38,7 @@ class QueryRows {
   uint64_t* word(size_t w) { return bits_.data() + w * kVectorRows; }
   const uint64_t* word(size_t w) const { return bits_.data() + w * kVectorRows; }
 
-  // The queries for the selected rows, and none for the others.
+  // Sets the selected rows to these queries, and the others to none.
   void reset(const uint64_t* queries, const Selection& live) {
     for (size_t w = 0; w < words_; ++w) {
       uint64_t* const bits = word(w);
@@ -52,7 +52,7 @@ class QueryRows {
     }
   }
 
-  // Every row keeps only the queries in `mask`.
+  // Narrows every row to the queries in `mask`.
   void keep(const uint64_t* mask, uint32_t slots) {
     for (size_t w = 0; w < words_; ++w) {
       if (mask[w] == ~uint64_t{0}) continue;
@@ -61,8 +61,8 @@ class QueryRows {
     }
   }
 
-  // Row i keeps the queries in masks[classes[i]], which has words() words; those that are not among
-  // `acting` let all through.
+  // Narrows row i to the queries in masks[classes[i]], which has words() words. In words that are
+  // not in `acting`, masks drop no query.
   void keep_by_class(const uint64_t* masks, std::span<const size_t> acting, const uint16_t* classes,
                      uint32_t slots) {
     for (const size_t w : acting) {
@@ -71,8 +71,8 @@ class QueryRows {
     }
   }
 
-  // Of `words` words from word `first` on, row i keeps the queries in found[keys[i]], for the
-  // selected ones.
+  // Narrows each selected row i, in `words` words from word `first` on, to the queries in
+  // found[keys[i]].
   void keep_by_key(size_t first, size_t words, const uint64_t* found, const uint32_t* keys,
                    const Selection& rows) {
     switch (words) {
@@ -84,7 +84,7 @@ class QueryRows {
     }
   }
 
-  // Rows without a true bit lose the queries of the set.
+  // Removes the queries of the set from rows whose bit in `is_true` is clear.
   void drop_where_false(const uint64_t* is_true, const uint64_t* queries, uint32_t slots) {
     for (size_t w = 0; w < words_; ++w) {
       if (queries[w] == 0) continue;
@@ -96,12 +96,12 @@ class QueryRows {
     }
   }
 
-  // Selects, of these rows, those that some query wants.
+  // Selects those of the rows that some query wants.
   void select_wanted(const Selection& rows, Selection* selection) const {
     select_wanted_by({0, words_, nullptr}, rows, selection);
   }
-  // The same of some queries: `words` words of them, of which the first belongs to word `first`;
-  // nullptr: all.
+  // Some of the queries: `words` words of bits, from word `first` on; nullptr: all of these words'
+  // queries. select_wanted_by() selects the rows that one of them wants.
   struct Queries {
     size_t first;
     size_t words;
@@ -123,7 +123,7 @@ class QueryRows {
   }
 
  private:
-  // Up to four words together, so that a key's line is met once; 0: any number of them.
+  // Handles up to four words together, so that a key's cache line is read once; 0: any number.
   template <size_t kWords>
   void keep_by_key(size_t first, size_t words, const uint64_t* found, const uint32_t* keys,
                    const Selection& rows) {

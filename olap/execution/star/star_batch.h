@@ -1,17 +1,17 @@
-// StarBatch: the star queries of a batch that go through one root table, answered together
-// (BatchDB, section 5: shared execution; CJoin for the joins).
+// StarBatch: answers the star queries of a batch that have one root table together (BatchDB,
+// section 5: shared execution; CJoin for the joins).
 //
-// One pass over each table on a way, the children's before the parents', whatever the number of
-// queries: a column's chunk is decoded once, a literal's predicate costs no row anything of its own
-// (value_classes.h), joins cost a load a row for 64 queries at a time, and a block that no query
-// can want is not read. Queries of one text are one query; those of one GROUP BY number their
-// groups once (star_groups.h), and each has its own accumulators.
+// It makes one pass over each table on a path from the root, children before parents, whatever the
+// number of queries. A column's chunk is decoded once; a predicate with a literal adds no cost to a
+// row (value_classes.h); a join costs one load a row for 64 queries; and a block that no query can
+// want is not read. Queries with the same text are one query. Queries with the same GROUP BY share
+// the numbering of groups (star_groups.h), and each has its own accumulators.
 //
-// Use        add() each query; run() once; result() of each.
+// Use        construct with the queries; run() once; result() of each.
 // Threads    one caller; the passes use the context's arena.
-// Errors     queries whose expressions fail have no result, also where the rows are others'. What
-//            run() throws (QueryFailure: memory, a stop, the disk) is all queries': a caller who
-//            gets it runs them one by one.
+// Errors     a query whose expression fails has no result, even if only other queries want the row.
+//            An exception of run() (QueryFailure: memory, a stop, the disk) concerns all queries;
+//            the caller then runs them one by one.
 
 #pragma once
 
@@ -31,19 +31,19 @@ namespace diptych::olap {
 
 class StarBatch {
  public:
-  // `queries` are of one root table, and stay.
+  // `queries` have one root table and outlive this object.
   StarBatch(const RunContext& context, std::vector<const StarQuery*> queries);
 
   void run();
 
-  // The rows that the aggregate of queries[index] gives; they refer to the batch. nullptr: it had
-  // too many groups to be answered here, or an expression of it failed.
+  // The output rows of the aggregate of queries[index], which refer to the batch. nullptr if the
+  // query has too many groups to be answered here, or if an expression of it failed.
   std::unique_ptr<GivenRows> result(size_t index) const;
-  // What was done for queries[index], below its aggregate.
+  // Reports the work done for queries[index], below its aggregate, to the meter.
   void tell(size_t index, PlanMeter* meter) const;
 
  private:
-  // Where a grouped query is among the groupings.
+  // The place of a grouped query among the groupings.
   struct Place {
     size_t grouping;
     size_t query;
@@ -54,7 +54,7 @@ class StarBatch {
   void add_arguments();
   void add_to_grouping(size_t index, const SharedNode::KeyParts& parts);
   StarGrouping::Query grouped_query(size_t index);
-  // The place of the argument among those of the batch, which the query has then, too.
+  // Adds the query to the argument and returns its place among the batch's arguments.
   uint32_t add_argument(size_t index, const Expression& argument,
                         std::map<std::string, uint32_t>* numbers,
                         std::vector<SharedExpression>* arguments);
@@ -67,21 +67,21 @@ class StarBatch {
 
   const RunContext& context_;
   const std::vector<const StarQuery*> queries_;
-  std::vector<uint32_t> numbers_;  // of queries_: bits in the batch's sets
+  std::vector<uint32_t> numbers_;  // by query: its bit in the batch's sets
   size_t words_ = 0;
-  size_t sum_words_ = 0;  // those of queries without groups come first
+  size_t sum_words_ = 0;  // words of queries without groups, which come first
   std::unique_ptr<SharedNode> root_;
-  std::vector<SharedNode::KeyParts> key_parts_;       // of queries_
-  QuerySet out_;                                      // of which an expression failed
+  std::vector<SharedNode::KeyParts> key_parts_;       // by query
+  QuerySet out_;                                      // queries whose expressions failed
   std::vector<SharedExpression> arguments_;           // of sums, over the root's columns
   std::map<std::string, uint32_t> argument_numbers_;  // by text
   std::unique_ptr<StarSums> sums_;
   std::vector<StarGrouping> groupings_;
   std::map<std::string, size_t> groupings_by_text_;
-  std::map<size_t, Place> places_;                          // of grouped queries_
-  std::vector<SharedExpression> group_arguments_;           // as arguments_, of groups
+  std::map<size_t, Place> places_;                          // by grouped query
+  std::vector<SharedExpression> group_arguments_;           // as arguments_, for groups
   std::map<std::string, uint32_t> group_argument_numbers_;  // by text
-  // By grouping, then worker: the first has all groups, whose texts the others may have.
+  // By grouping, then worker. The first worker's has all groups; the others may hold their texts.
   GroupsOfWorkers groups_;
   MemoryCharge charge_;
 };

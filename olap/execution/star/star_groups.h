@@ -1,8 +1,8 @@
-// StarGroups: the groups of those star queries of a batch that have one GROUP BY.
+// StarGroups: the groups of those star queries of a batch that have the same GROUP BY.
 //
-// Their groups have common numbers: a row's key is computed and looked up once, whatever the number
-// of queries that want the row. Each query has accumulators of its own (aggregate_column.h) by
-// group number, and knows the groups in which it had a row.
+// The queries share the numbers of groups: a row's key is computed and looked up once, whatever the
+// number of queries that want the row. Each query has its own accumulators (aggregate_column.h) by
+// group number, and marks the groups in which it had a row.
 //
 //   row's queries (query_rows.h) ──by query, a vector of rows at a time──► rows of each query
 //   row's keys ──KeyTable──► group number ──┐                                   │
@@ -11,9 +11,9 @@
 // A key is an expression over the root's columns, or the number of a dimension's value
 // (star_values.h). Without keys there is one group, also over no rows.
 //
-// Threads    a worker of the pass has its own; merge() and reading by one.
-// Errors     QueryFailure. Where there are more groups than kGroupsGivenUp, contrary to what
-//            the planner thought, it gives up: nothing more is added, and there are no results.
+// Threads    each worker of the pass has its own; one thread merges and reads.
+// Errors     QueryFailure. If there are more groups than kGroupsGivenUp, against the planner's
+//            estimate, it gives up: it adds nothing more and has no results.
 
 #pragma once
 
@@ -39,10 +39,10 @@ struct StarGrouping {
   struct Query {
     uint32_t number;  // its bit in the batch's sets
     const StarQuery* query;
-    std::vector<uint32_t> arguments;  // of the pass's, by aggregate
+    std::vector<uint32_t> arguments;  // by aggregate: the pass's argument
   };
 
-  std::vector<uint32_t> parts;      // of the root (star_node.h), by key
+  std::vector<uint32_t> parts;      // by key: the root's part (star_node.h)
   std::vector<PhysicalType> types;  // of the keys as they are looked up
   std::vector<Query> queries;       // ascending
 };
@@ -58,22 +58,22 @@ class StarGroups {
 
   // Selects the rows that some query of the grouping wants.
   void select(const QueryRows& rows, uint32_t slots, Selection* selection) const;
-  // Adds these rows to the queries that want them: `keys` by key, `arguments` those of the pass.
-  // Benchmark: BM_StarGroups.
+  // Adds these rows to the queries that want them. `arguments` are those of the pass. Benchmark:
+  // BM_StarGroups.
   void add(const QueryRows& rows, const Selection& selection, std::span<const Vector> keys,
            std::span<const Vector> arguments);
-  // Adds the other's groups; it stays until this one is done with (their texts are shared).
+  // Adds the groups of `other`, which outlives this object, because their texts are shared.
   void merge(const StarGroups& other, const StopSignal& stop);
 
   bool given_up() const { return given_up_; }
   uint32_t groups() const { return grouping_.parts.empty() ? 1 : table_.size(); }
-  // Rows of groups [first, first + count) of queries[query]: keys as they were looked up, then
-  // aggregates; and in *rows those in which the query has a row.
+  // Reads groups [first, first + count) for queries[query]: keys as they were looked up, then
+  // aggregates. Selects in *rows the groups in which the query has a row.
   void read(size_t query, uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,
             std::vector<Vector>* columns, Selection* rows) const;
 
  private:
-  // What one query has.
+  // The state of one query.
   struct State {
     std::vector<std::unique_ptr<AggregateColumn>> aggregates;
     GrowingArray<uint8_t> seen;  // by group
@@ -82,7 +82,7 @@ class StarGroups {
   struct Word {
     size_t word;
     uint64_t queries;
-    size_t first;  // of grouping_.queries
+    size_t first;  // place in grouping_.queries
     size_t end;
   };
 
@@ -105,17 +105,17 @@ class StarGroups {
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;         // by place in the selection
-  std::vector<uint32_t> group_of_slot_;   // of the vector's selected rows
+  std::vector<uint32_t> group_of_slot_;   // by slot, for the vector's selected rows
   std::vector<uint32_t> groups_of_rows_;  // by place in a query's rows
-  std::vector<uint64_t> bits_;            // rows of the queries of a word, kVectorWords each
+  std::vector<uint64_t> bits_;            // by query of a word: its rows, kVectorWords words
   Selection query_rows_;
   MemoryCharge charge_;
 };
 
-// What the aggregate of one query gives, for its plan to go on with.
+// StarGroupRows: the output rows of one query's aggregate, with which its plan continues.
 class StarGroupRows : public GivenRows {
  public:
-  // `values`: by key, of those that are numbers. All outlive it.
+  // `values` is by key, for keys that are numbers of values. All arguments outlive this object.
   StarGroupRows(const Operator& op, const StarGroups& groups, size_t query,
                 std::vector<const StarValues*> values)
       : GivenRows(op), groups_(groups), query_(query), values_(std::move(values)) {}

@@ -1,24 +1,24 @@
-// StarNode of a batch: one table on one way from the root, for all queries whose joins go that way.
+// SharedNode: one table on one join path from the root, for all queries of a batch with this path.
 //
-// Its pass over the table finds for every row the queries that want it (query_rows.h): those that
-// have the node, whose predicates hold, and for which each child has a wanted row under the key
-// that the row refers to. Of a child, these sets lie in an array by dense key (dense_keys.h), so a
-// join is one load a row and word, for all queries: CJoin's filters (Candea, Polyzotis and Viglas,
+// Its pass over the table finds, for every row, the queries that want it (query_rows.h): queries
+// that have the node, whose predicates hold, and for which each child has a wanted row with the key
+// to which the row refers. A child's sets lie in an array by dense key (dense_keys.h), so a join is
+// one load for each row and word, for all queries: CJoin's filters (Candea, Polyzotis and Viglas,
 // VLDB'09) without hash tables.
 //
 //   columns --value classes, predicates--> QueryRows --children's sets by key--> QueryRows
 //      root: into the sums (star_sums.h)       others: into found(), by this node's key
 //            and groups (star_groups.h)
 //
-// Parts are what rows of the node give to the group keys of queries: a value of an expression, or
-// what the child's row gives that a row joins. Below the root a part is a number (star_values.h),
-// which lies by key beside the sets.
+// Parts are the node's contributions to the group keys of queries: the value of an expression, or a
+// part of the child's row that a row joins. Below the root a part is a number (star_values.h),
+// which is stored by key beside the sets.
 //
-// A node has only the words of the batch's query sets in which it has queries; in the sets of a
-// child, queries that do not have it are always there.
+// A node stores only those words of the batch's query sets in which it has queries. A child's sets
+// always include the queries that do not have the child.
 //
-// Threads    built by one (add, finish); then every worker has a StarSource of its own. Two
-//            workers write different rows of found(): the key is unique.
+// Threads    one thread builds it (add, finish); then every worker has its own StarSource. Two
+//            workers write different rows of found(), because the key is unique.
 
 #pragma once
 
@@ -40,19 +40,20 @@ namespace diptych::olap {
 
 class PlanMeter;  // plan_meter.h
 
-// Tells a table's edges apart: of one text there is one, whatever queries have below it.
+// A text that identifies an edge of a table: edges with the same text are one edge, whatever
+// queries have below it.
 std::string edge_text(const StarEdge& edge);
 
-// An expression over a node's batch columns, which these queries of the batch have.
+// An expression over a node's batch columns, and the queries of the batch that use it.
 struct SharedExpression {
   ExpressionPtr expression;
   QuerySet queries;
 };
 
-// What a worker did in a node's pass, on cache lines of its own.
+// One worker's figures of a node's pass, on their own cache lines.
 struct alignas(128) StarPassPart {
-  QuerySet out;       // of the batch: queries of which an expression failed
-  uint64_t rows = 0;  // that some query's predicates let through
+  QuerySet out;       // queries of the batch whose expressions failed
+  uint64_t rows = 0;  // rows that pass the predicates of some query
   uint64_t decoded_bytes = 0;
   uint64_t ns = 0;
 };
@@ -75,72 +76,72 @@ class SharedNode {
   };
 
   struct Part {
-    ExpressionPtr expression;  // over this node's batch columns; nullptr: it is the child's
-    QuerySet queries;          // that have it
+    ExpressionPtr expression;  // over this node's batch columns; nullptr: the child's part
+    QuerySet queries;          // queries that use it
     size_t edge = 0;
     uint32_t child_part = 0;
-    std::unique_ptr<StarValues> values;  // of an expression, below the root, after the pass
-    GrowingArray<uint32_t> numbers;      // below the root: by key's number
+    std::unique_ptr<StarValues> values;  // below the root, for an expression, after the pass
+    GrowingArray<uint32_t> numbers;      // below the root: by the key's number
   };
-  using KeyParts = std::map<uint32_t, uint32_t>;  // part by the place of a GROUP BY's key
+  using KeyParts = std::map<uint32_t, uint32_t>;  // place of a GROUP BY's key -> part
 
   SharedNode(const storage::Replica& replica, base::TableId table, size_t batch_words);
 
-  // Adds the query's predicates and joins, and its way on. Returns what the node and those below
-  // it give to the query's group keys.
+  // Adds the query's predicates and joins, and its path below. Returns the parts that this node and
+  // the nodes below give to the query's group keys.
   KeyParts add(uint32_t query, const StarNode& node);
-  // A copy over the batch's columns, which get those that it needs.
+  // A copy of the expression over the batch's columns; adds the columns that it needs.
   ExpressionPtr bound(const Expression& over_table);
-  // Once every query was added. `edge`: the one to this node; nullptr: it is the root.
+  // Called once, after every add(). `edge` leads to this node; nullptr for the root.
   void finish(const Edge* edge);
 
   const storage::Table& table() const { return table_; }
-  // Scans of it read these columns; what a scan is to read ahead.
+  // A scan of the table's batch columns, and the columns that it needs; for reading ahead.
   const Operator& scan() const { return scan_; }
   const std::vector<bool>& needed() const { return needed_; }
   size_t first_word() const { return first_word_; }
   size_t words() const { return words_; }
   const uint64_t* queries() const { return queries_.data() + first_word_; }
-  const QuerySet& all_queries() const { return queries_; }  // of the batch's sets
+  const QuerySet& all_queries() const { return queries_; }  // with all words of the batch
   const std::vector<Ranges>& ranges() const { return ranges_; }
   const std::vector<Prefixes>& prefixes() const { return prefixes_; }
-  // What no class serves: each different predicate is evaluated once.
+  // Predicates that no class covers; each distinct one is evaluated once.
   const std::vector<SharedExpression>& general() const { return general_; }
   std::vector<Edge>& edges() { return edges_; }
   const std::vector<Edge>& edges() const { return edges_; }
   std::vector<Part>& parts() { return parts_; }
   const std::vector<Part>& parts() const { return parts_; }
-  // What a worker of the node's pass numbers values in, by part; none for those of children.
+  // By part: the object in which a worker of the pass numbers values; nullptr for children's parts.
   using PartValues = std::vector<std::unique_ptr<StarValues>>;
   PartValues make_values(const QueryLimits& limits) const;
-  // Those of all workers, after the pass: makes common numbers of what they stored, which are a
-  // worker's own, times the number of workers, plus its index.
+  // Merges the values of all workers after the pass, and makes the stored numbers common. A stored
+  // number is the worker's own number times the number of workers, plus the worker's index.
   void take_values(std::vector<PartValues> of_workers, const QueryLimits& limits);
-  // Of a part that is a number: what it stands for; nullptr: it is a value of the root's own.
+  // The values that a part's numbers represent; nullptr if the part is a value of the root itself.
   const StarValues* values_of(uint32_t part) const;
-  // The leaves in which some query may want a row, by morsel, with these queries: none of those
-  // in `out`, a set of the batch.
+  // The morsels in which some query may want a row, with these queries; those in `out`, a set of
+  // the batch, are left out.
   struct Morsels {
     std::vector<ScanMorsel> morsels;
-    std::vector<uint64_t> queries;  // words() a morsel
+    std::vector<uint64_t> queries;  // words() for each morsel
     ScanLeaves leaves;
   };
   Morsels morsels(const QuerySet& out) const;
 
-  // What the pass over the table did, for EXPLAIN ANALYZE.
+  // Adds up the figures of the pass over the table, for EXPLAIN ANALYZE.
   void count(const std::vector<StarPassPart>& parts, const ScanLeaves& leaves);
-  // Tells of the query's scans: this node's, and those of the nodes on the query's way on.
+  // Reports the query's scans to the meter: of this node, and of nodes below on the query's path.
   void tell(const StarNode& node, PlanMeter* meter) const;
 
-  // Of a node with a parent: its own key, and the sets by the key's number, words() each; one more
-  // for keys that no row has.
+  // For a node with a parent: its own key, and the sets by the key's number, words() each; then one
+  // set for keys that no row has.
   const std::vector<uint32_t>& key_columns() const { return key_columns_; }
   const DenseKeys& keys() const { return edge_->keys; }
   uint64_t* found() { return found_.data(); }
   const uint64_t* found() const { return found_.data(); }
-  // Of what lies by key.
+  // The size of the sets and numbers by key.
   size_t found_bytes() const;
-  // Every key as one that no row has. Called once, before the pass.
+  // Marks every key as one that no row has. Called once, before the pass.
   void clear_found();
   void drop_found();
 
@@ -153,8 +154,8 @@ class SharedNode {
 
   const storage::Replica& replica_;
   const storage::Table& table_;
-  QuerySet queries_;         // of the whole batch
-  uint64_t statements_ = 0;  // that have the node; those of one text have one query
+  QuerySet queries_;         // with all words of the batch
+  uint64_t statements_ = 0;  // statements with the node; those of one text are one query
   size_t first_word_ = 0;
   size_t words_ = 0;
   Operator scan_;

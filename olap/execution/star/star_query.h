@@ -1,14 +1,14 @@
-// StarQuery: a query with aggregates over one table, whose rows find at most one row of each of
-// the others: a tree of inner joins along unique keys. Its groups, if it has any, are by columns of
-// whichever tables.
+// StarQuery: a query with aggregates over one root table, each row of which joins at most one row
+// of each other table: a tree of inner joins along unique keys. It may group by columns of any of
+// the tables.
 //
 //   root ──keys──► child ──keys──► child          orderline ──► orders ──► customer ──► nation
 //     └────keys──► child                                  └──► item
 //
-// Such queries can be answered together, in one pass over each table (star_batch.h), however their
-// plans order the joins: star_query() reads the joins of a plan as a graph of tables and
-// equalities, and looks for a table from which every other is reached along unique keys that are
-// dense. Expressions are over the columns of their node's table: `column` is a ColumnId.
+// Such queries can be answered together, in one pass over each table (star_batch.h), whatever the
+// join order of their plans. star_query() reads the joins of a plan as a graph of tables and
+// equalities, and searches for a table from which every other is reached along dense unique keys.
+// Expressions are over the columns of their node's table: `column` is a ColumnId.
 //
 // Threads    a StarQuery is immutable once built; StarKeys is one thread's.
 
@@ -26,17 +26,17 @@
 
 namespace diptych::olap {
 
-// The keys of a replica's tables, looked at once for all queries of a batch.
+// StarKeys: the keys of a replica's tables, examined once for all queries of a batch.
 class StarKeys {
  public:
   explicit StarKeys(const storage::Replica& replica) : replica_(replica) {}
 
   const storage::Replica& replica() const { return replica_; }
-  // nullptr: the summaries of the table's leaves do not say that the columns' values are dense.
+  // nullptr if the summaries of the table's leaves do not show that the columns' values are dense.
   const DenseKeys* of(base::TableId table, const std::vector<base::ColumnId>& columns);
 
  private:
-  // Key numbers a row, at most, and a range that is always small enough.
+  // The largest number of key numbers for each row, and a number that is always small enough.
   static constexpr uint64_t kDenseFactor = 4;
   static constexpr uint64_t kDenseKeysMin = 4096;
 
@@ -49,8 +49,8 @@ class StarKeys {
 
 struct StarNode;
 
-// outer[i] of the node's table equals column inner[i] of the child's, which are a unique key of it.
-// Both are integers: INT, BIGINT and what is stored as one.
+// A join: outer[i] of the node's table equals column inner[i] of the child's table. The inner
+// columns are a unique key of the child. Both sides are INT, BIGINT or types stored as these.
 struct StarEdge {
   std::vector<ExpressionPtr> outer;
   std::vector<base::ColumnId> inner;
@@ -66,27 +66,27 @@ struct StarKey {
 
 struct StarNode {
   base::TableId table;
-  const Operator* scan = nullptr;  // of the plan
+  const Operator* scan = nullptr;  // in the plan
   std::vector<ExpressionPtr> predicates;
   std::vector<StarEdge> edges;
   std::vector<StarKey> keys;
 };
 
 struct StarQuery {
-  const Operator* aggregate = nullptr;  // of the plan
+  const Operator* aggregate = nullptr;  // in the plan
   StarNode root;
-  // As aggregate->aggregates: count, sum, avg, min and max, not of distinct values.
+  // As aggregate->aggregates: count, sum, avg, min and max, without DISTINCT.
   std::vector<Aggregate> aggregates;
-  // False: there are no keys, and the aggregates are counts, and sums of integers and decimals of
-  // 64 bits: star_sums.h has them. Else star_groups.h.
+  // False: there are no keys, and all aggregates are counts or sums of integers and decimals of 64
+  // bits, which star_sums.h computes. True: star_groups.h computes them.
   bool is_grouped = false;
 };
 
-// A GROUP BY that is expected to have more groups is left to its own plan: accumulators of many
-// queries with so many groups each would not stay in the caches.
+// A query that is expected to have more groups runs by its own plan, because the accumulators of
+// many such queries would not stay in the caches.
 inline constexpr double kStarGroupsMax = 4096;
 
-// Nothing where the plan is no such query. The tables' schemas say which keys are unique.
+// nullopt if the plan is not a star query. The tables' schemas say which keys are unique.
 std::optional<StarQuery> star_query(const Plan& plan, StarKeys* keys);
 
 }  // namespace diptych::olap

@@ -1,14 +1,14 @@
 // StarSums: counts and sums of many queries over the rows of one table.
 //
-// Of a vector's values it is known what those before each slot add up to. So rows in succession
-// that the same queries want cost a subtraction, and an addition for each of these queries,
-// however many rows they are: a query without joins wants whole vectors, and costs next to nothing.
-// What one query alone sums is added row by row: for the others of its word it would be a column
-// more.
+// For each vector, prefix sums give the sum of the values before each slot. So a run of rows with
+// the same set of queries costs one subtraction, and one addition for each of these queries,
+// whatever its length. A query without joins wants whole vectors and costs almost nothing. An
+// argument that only one query sums is added row by row; prefix sums would cost the other queries
+// of its word a further column.
 //
 // Sums are exact (128 bits), so results do not depend on the number of threads.
 //
-// Threads    one worker; merged by one.
+// Threads    one worker; one thread merges.
 
 #pragma once
 
@@ -27,17 +27,17 @@ class StarSums {
  public:
   struct Sum {
     int128_t sum = 0;
-    int64_t count = 0;  // of values that are not null
+    int64_t count = 0;  // values that are not null
   };
 
-  // The arguments' queries are of the first `words` words.
+  // The arguments' queries lie in the first `words` words.
   StarSums(std::span<const SharedExpression> arguments, size_t words);
 
-  // Sets argument `index` of the vector's rows: INT, DATE (kInt32) or kInt64 values, where
-  // `selection` has the rows that its queries want.
+  // Sets argument `index` for the vector's rows, as kInt32 or kInt64 values. `selection` has the
+  // rows that its queries want.
   void set_argument(size_t index, const Vector& values, const Selection& selection,
                     const QueryRows& rows);
-  // Adds the rows of the vector to the queries of the first words that want them. Benchmark:
+  // Adds the vector's rows to the queries of the first words that want them. Benchmark:
   // BM_StarBatch.
   void add(const QueryRows& rows, uint32_t slots);
   void merge(const StarSums& other);
@@ -47,18 +47,18 @@ class StarSums {
   const Sum& of(uint32_t query, uint32_t argument) const;
 
  private:
-  // What is added up, by slot and at the end: modulo 2^64, which differences do not feel.
+  // Prefix sums by slot, then the total. They are modulo 2^64, which differences do not notice.
   using Before = std::vector<uint64_t>;
 
   struct Argument {
-    std::optional<uint32_t> only;  // the query that sums it, where it is one
+    std::optional<uint32_t> only;  // the query that sums it, if there is only one
     Sum of_only;
-    // Of what several queries sum.
+    // The following are for several queries.
     bool has_nulls = false;
-    bool is_wide = false;  // kVectorRows values may take over 64 bits: they are added by halves
-    Before sums;           // wide: of the lower 32 bits
-    Before upper_sums;     // of the upper ones, if wide
-    Before counts;         // of values, where there are nulls; else it is the rows
+    bool is_wide = false;  // kVectorRows values may exceed 64 bits, so halves are summed
+    Before sums;           // if wide, sums of the lower 32 bits
+    Before upper_sums;     // if wide, sums of the upper bits
+    Before counts;         // of values, if there are nulls; otherwise rows_ has the counts
   };
 
   template <class T>
@@ -74,10 +74,10 @@ class StarSums {
   std::vector<std::vector<uint32_t>> wanted_;  // by word: arguments that several queries sum
   std::vector<Argument> arguments_;
   Before rows_;
-  std::vector<uint16_t> starts_;          // of runs of rows with the same queries; then the end
-  std::vector<const uint64_t*> columns_;  // of a word: rows, and what its arguments have
-  std::vector<uint64_t> added_;           // by a run, by column
-  std::vector<uint64_t> totals_;          // of a vector's rows and a word, by query and column
+  std::vector<uint16_t> starts_;          // starts of runs of rows with the same queries; the end
+  std::vector<const uint64_t*> columns_;  // for a word: prefix sums of rows and of its arguments
+  std::vector<uint64_t> added_;           // by column: the sum of a run
+  std::vector<uint64_t> totals_;          // for a vector and a word, by query and column
   std::vector<int64_t> counts_;           // by query
   std::vector<std::vector<Sum>> sums_;    // by word, then query and place among its arguments
 };

@@ -1,11 +1,11 @@
-// StarValues: the different values of a group key that is of a dimension's table, numbered.
+// StarValues: numbers the distinct values of a group key that comes from a dimension table.
 //
-// A dimension's row has a number in place of the value; numbers are carried along the joins to the
-// root, where they are part of a group's key (star_groups.h), so that a text is hashed once a row
-// of the dimension and not once a row of the root.
+// A dimension row has a number in place of the value. The numbers are carried along the joins to
+// the root, where they are part of a group's key (star_groups.h). So a text is hashed once for each
+// dimension row, and not once for each root row.
 //
-// Use        each worker of a pass over the table has its own; merge() makes one of them.
-// Threads    number, merge: one. read: any number.
+// Use        each worker of a pass over the table has its own; merge() combines them.
+// Threads    number() and merge(): one. read(): any number.
 // Errors     QueryFailure(kOutOfMemory).
 
 #pragma once
@@ -21,19 +21,19 @@ namespace diptych::olap {
 class StarValues {
  public:
   StarValues(PhysicalType type, const QueryLimits& limits);
-  // The table refers to the packer.
+  // Not copyable, because the table refers to the packer.
   StarValues(const StarValues&) = delete;
   StarValues& operator=(const StarValues&) = delete;
 
   PhysicalType type() const { return type_; }
   uint32_t size() const { return table_.size(); }
 
-  // numbers[slot] of the selected rows' values, new or old; null is a value.
+  // Sets numbers[slot] for the selected rows' values, which may be new; null is a value.
   void number(const Vector& values, const Selection& rows, uint32_t* numbers);
-  // The numbers that the other one's values have here, by their numbers there.
+  // Adds the values of `other` and returns their numbers in this object, by their numbers there.
   std::vector<uint32_t> merge(const StarValues& other);
 
-  // The values of count numbers, at most kVectorRows.
+  // The values of `count` numbers, at most kVectorRows.
   Vector read(const uint32_t* numbers, uint32_t count, VectorBuffer* results) const;
 
  private:

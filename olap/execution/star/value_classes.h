@@ -1,12 +1,11 @@
-// Value classes: the predicates that many queries have on one column, evaluated for all of them at
-// once.
+// Value classes: evaluate the predicates of many queries on one column at once.
 //
-// The literals of all queries cut a column's values into classes, whose values satisfy the same
-// queries' predicates. A row's class is found once; its mask says which queries keep the row: those
-// whose predicates hold, and those that have none on this column. So the cost of a row does not
-// grow with the number of queries.
+// The literals of all queries divide a column's values into classes; all values of a class satisfy
+// the same predicates. A row's class is found once. The class's mask has the queries that keep the
+// row: those whose predicates hold, and those without a predicate on the column. So the cost of a
+// row does not grow with the number of queries.
 //
-//   RangeClasses    integers: an interval a query; the classes lie between the intervals' ends
+//   RangeClasses    integers: an interval for each query; classes lie between the intervals' ends
 //   PrefixClasses   texts: LIKE 'x%' and LIKE 'xy%', and NOT LIKE of them, by the first two bytes
 //
 // Use        add() for each query, finish(words), then apply() from any number of workers.
@@ -29,14 +28,15 @@ namespace diptych::olap {
 
 class RangeClasses {
  public:
-  // The query wants values of [min, max] only; a second interval of a query narrows its first.
+  // The query wants only values in [min, max]; a second interval of a query narrows its first.
   void add(uint32_t query, int64_t min, int64_t max);
-  // `first_word`: of all queries' words, masks have those from this one on.
+  // Masks have `words` words of the batch's query sets, from word `first_word` on.
   void finish(size_t first_word, size_t words);
 
-  // The queries that may want a row of a leaf: one of its classes, or a null, has their bit.
+  // Narrows `queries` to those that may want a row of a leaf, by the classes in the leaf's bounds
+  // and nulls.
   void keep_leaf(const storage::ColumnSummary& summary, uint64_t* queries) const;
-  // Of INT, DATE (kInt32) or kInt64 values.
+  // Narrows the rows' queries by kInt32 or kInt64 values.
   void apply(const Vector& values, const Selection& live, QueryRows* rows) const;
 
  private:
@@ -49,7 +49,7 @@ class RangeClasses {
   void apply_to(const T* values, const Vector& vector, const Selection& live,
                 QueryRows* rows) const;
   uint16_t class_of(int64_t value) const;
-  // To the selected slots of `classes`.
+  // Writes the classes of the selected slots.
   template <class T>
   void find_classes(const T* values, const Selection& rows, uint16_t* classes) const;
   const uint64_t* mask(size_t of_class) const { return masks_.data() + of_class * words_; }
@@ -58,11 +58,12 @@ class RangeClasses {
   std::map<uint32_t, Interval> intervals_;  // by query
   size_t words_ = 0;
   std::vector<int64_t> bounds_;  // ascending; class k has values of [bounds_[k - 1], bounds_[k])
-  // Where the bounds are near: class by value - direct_min_, and of what is below or above all.
+  // If the bounds are near each other: the class by value - direct_min_, and the classes of values
+  // below and above all bounds.
   std::vector<uint16_t> direct_;
   int64_t direct_min_ = 0;
-  std::vector<uint64_t> masks_;   // by class, then that of nulls
-  std::vector<size_t> acting_;    // words that a mask takes a query out of
+  std::vector<uint64_t> masks_;   // by class, then the mask of nulls
+  std::vector<size_t> acting_;    // words in which some mask drops a query
   std::vector<uint64_t> asking_;  // the queries that have an interval
 };
 
@@ -75,7 +76,7 @@ class PrefixClasses {
     std::string bytes;  // one or two
     bool negated = false;
   };
-  // Of [NOT] LIKE with such a pattern on a column.
+  // The prefix of [NOT] LIKE with such a pattern on a column.
   static std::optional<Prefix> prefix_of(const Expression& predicate);
 
   void add(uint32_t query, const Prefix& prefix);
@@ -84,12 +85,12 @@ class PrefixClasses {
   void apply(const Vector& texts, const Selection& live, QueryRows* rows) const;
 
  private:
-  // The prefixes of one length: class 0 has the texts with none of them.
+  // The prefixes of one length. Class 0 has the texts with none of them.
   struct Length {
     std::map<std::string, uint16_t> classes;
-    std::vector<uint16_t> by_bytes;  // class by the prefix as a number
-    std::vector<uint64_t> masks;     // by class, then that of nulls
-    std::vector<size_t> acting;      // as above
+    std::vector<uint16_t> by_bytes;  // the class by the prefix as a number
+    std::vector<uint64_t> masks;     // by class, then the mask of nulls
+    std::vector<size_t> acting;      // as acting_ above
   };
   struct Wish {
     uint32_t query;

@@ -1,12 +1,12 @@
 // ExecutionArena: the threads that run queries and apply updates, on the OLAP replica's cores.
 //
-// With one thread everything runs in the calling thread, without a scheduler. With more, a oneTBB
-// task_arena of that many slots: the calling thread takes one, oneTBB's workers the others, each
-// pinned to the replica's cores when it enters (the caller's own pinning is its owner's business).
-// Threads may exceed cores; work is handed out in steps that wait for nobody, so a thread that
-// never gets to run delays nothing.
+// With one thread, everything runs in the calling thread, without a scheduler. With more, a oneTBB
+// task_arena has that many slots: the calling thread takes one, and oneTBB's workers take the
+// others. Each worker is pinned to the replica's cores when it enters; the owner of the calling
+// thread decides about its pinning. There may be more threads than cores: work is divided into
+// steps that wait for nobody, so a thread that does not get to run delays nothing.
 //
-// Threads    run(): any number of callers, who share the threads. Not from within a step.
+// Threads    run(): any number of callers, which share the threads; not from within a step.
 
 #pragma once
 
@@ -25,8 +25,8 @@ class ExecutionArena {
 
   uint32_t threads() const { return threads_; }
 
-  // body(i) once for every i of [0, count); returns when all are done. Every step runs, also after
-  // one threw; then the first exception is thrown on.
+  // Calls body(i) once for every i of [0, count) and returns when all calls have ended. Every step
+  // runs even if another has thrown; then the first exception is rethrown.
   void run(uint32_t count, const std::function<void(uint32_t)>& body);
 
  private:

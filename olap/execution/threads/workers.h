@@ -1,12 +1,13 @@
-// Workers: the threads that a step between two pipelines is shared out to (a join's table, groups
-// that are merged, a sort).
+// Workers: the threads that share a step between two pipelines (building a join's table, merging
+// groups, sorting).
 //
-// A step is cut into pieces that wait for nobody, more of them than there are workers where their
-// sizes differ. With one worker, or where there is too little to do, all of it runs in the caller.
+// A step is cut into pieces that wait for nobody. There are more pieces than workers if their sizes
+// differ. With one worker, or with too little work, the caller does all of it.
 //
-// Threads    run(): one caller at a time, never from within a piece: what a piece calls is given
-//            Workers(stop), which is the caller alone.
-// Stopping   looked at before each piece. The first failure skips the pieces that have not begun.
+// Threads    run(): one caller at a time, never from within a piece. Functions that a piece calls
+//            get Workers(stop), which uses the calling thread alone.
+// Stopping   the signal is checked before each piece. After a failure, pieces that have not begun
+//            are skipped.
 
 #pragma once
 
@@ -25,7 +26,7 @@ struct RowRange {
   uint64_t end;
 };
 
-// The piece-th of `pieces` ranges of about equal size.
+// Range number `piece` of `pieces` ranges of about equal size.
 inline RowRange range_of(uint64_t rows, uint32_t piece, uint32_t pieces) {
   return {rows * piece / pieces, rows * (piece + uint64_t{1}) / pieces};
 }
@@ -37,12 +38,12 @@ class Workers {
 
   const StopSignal& stop() const { return *stop_; }
   uint32_t count() const { return arena_ == nullptr ? 1 : arena_->threads(); }
-  // How many of them have `rows_min` rows each to do, at least one.
+  // The number of workers, at least one, that have `rows_min` rows each to do.
   uint32_t count_for(uint64_t rows, uint64_t rows_min) const {
     return static_cast<uint32_t>(std::clamp<uint64_t>(rows / rows_min, 1, count()));
   }
 
-  // body(i) once for every i of [0, pieces); throws what the first failing one threw.
+  // Calls body(i) once for every i of [0, pieces); rethrows the exception of the first that fails.
   void run(uint32_t pieces, const std::function<void(uint32_t)>& body) const {
     if (pieces <= 1 || count() == 1) {
       for (uint32_t i = 0; i < pieces; ++i) {
@@ -66,8 +67,8 @@ class Workers {
     });
   }
 
-  // body(range) over [0, rows): each worker has rows_min of them at least, and looks at the signal
-  // from range to range.
+  // Calls body(range) for ranges that cover [0, rows). Each worker has at least rows_min rows, and
+  // checks the signal before each range.
   void run_ranges(uint64_t rows, uint64_t rows_min,
                   const std::function<void(RowRange)>& body) const {
     const uint32_t pieces = count_for(rows, rows_min);

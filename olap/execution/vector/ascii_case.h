@@ -1,5 +1,5 @@
-// The case of ASCII letters, eight bytes at a time: texts are short, and a loop over bytes that is
-// vectorised by 32 leaves most of them to its rest.
+// Changes the case of ASCII letters, eight bytes at a time. Texts are short, so a loop vectorised
+// by 32 bytes would spend most of its time in the scalar remainder.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace diptych::olap {
 
 enum class LetterCase : uint8_t { kLower, kUpper };
 
-// Of eight bytes; those that are no ASCII letters stay.
+// Changes the case of eight bytes; bytes that are not ASCII letters stay.
 template <LetterCase kTo>
 inline uint64_t with_case(uint64_t bytes) {
   constexpr uint64_t kEach = 0x0101010101010101;
@@ -25,7 +25,8 @@ inline uint64_t with_case(uint64_t bytes) {
   return bytes ^ (letters >> 2);  // 0x20 apart
 }
 
-// `to` may be `from`, but may not overlap it otherwise. Benchmark: BM_LetterCase.
+// Copies `count` bytes and changes their case. `to` may equal `from` but must not overlap it
+// otherwise. Benchmark: BM_LetterCase.
 template <LetterCase kTo>
 inline void copy_with_case(const char* from, size_t count, char* to) {
   const auto copy = [&](size_t at, size_t bytes) {

@@ -1,12 +1,12 @@
 // ColumnStore: rows that an operator keeps (a join's build side, a sort's input), column by column.
 //
 // Values lie in one array per column, so that a row is found by its number and gathered by column.
-// Long strings whose bytes go with the batch are copied; those of the replica's leaves are not.
-// What is gathered refers to the copies: who gives up a store hands take_texts() to the query,
-// which keeps them.
+// Long strings whose bytes go with the batch are copied; strings of the replica's leaves are not.
+// Gathered vectors refer to the copies, so the owner of a store that goes away passes take_texts()
+// to the query, which keeps them.
 //
 // Threads    one writer; once filled, any number of readers.
-// Memory     throws std::bad_alloc when it ends.
+// Memory     throws std::bad_alloc when memory runs out.
 
 #pragma once
 
@@ -27,7 +27,7 @@ namespace diptych::olap {
 class ColumnStore {
  public:
   explicit ColumnStore(std::span<const base::DataType> types);
-  // As above, but columns that are not `needed` are not kept: they read as vectors without values.
+  // As above, but does not keep columns that are not `needed`; they read as vectors without values.
   ColumnStore(std::span<const base::DataType> types, const std::vector<bool>& needed);
 
   size_t column_count() const { return columns_.size(); }
@@ -35,23 +35,23 @@ class ColumnStore {
   PhysicalType type(size_t column) const { return columns_[column].type; }
   size_t memory_bytes() const;
 
-  // How many rows may come, by an estimate: once a part of them has, there is room for all, and
-  // none of them is moved as more come.
+  // Announces an estimated number of rows. Once a part of them has arrived, the store makes room
+  // for all of them, so that further rows move none.
   void expect(double rows);
   // Appends the selected rows of the first column_count() vectors.
   void append(std::span<const Vector> vectors, const Selection& selection);
   // Appends all rows of another store of the same types, which is left empty.
   void absorb(ColumnStore&& other);
-  // The same of several stores, in their order, by all workers: a column at a time, so that no more
-  // than one of them is there twice.
+  // Appends all rows of several stores, in their order, with all workers. It handles one column at
+  // a time, so that only one column exists twice.
   void absorb_all(std::span<ColumnStore* const> others, const Workers& workers);
-  // Row r becomes row to[r], by all workers; a column at a time. `to` has each row once.
+  // Moves row r to row to[r], with all workers, one column at a time. `to` is a permutation.
   void reorder(const GrowingArray<uint32_t>& to, const Workers& workers);
-  // Row r becomes what row order[r] is, likewise.
+  // Moves row order[r] to row r, likewise.
   void put_in_order(std::span<const uint32_t> order, const Workers& workers);
-  // The copied texts, when nobody reads the store any more.
+  // Gives away the copied texts, when nobody reads the store any more.
   QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
-  // Appends rows of another store; long texts are copied.
+  // Appends rows of another store and copies their long texts.
   void append_rows(const ColumnStore& other, std::span<const uint32_t> rows);
 
   template <class T>
@@ -59,24 +59,25 @@ class ColumnStore {
     return reinterpret_cast<const T*>(columns_[column].bytes.data());
   }
   bool has_nulls(size_t column) const { return columns_[column].has_nulls; }
-  // A byte a row; nullptr: there are none.
+  // A byte for each row; nullptr if there are no nulls.
   const uint8_t* nulls(size_t column) const {
     return columns_[column].has_nulls ? columns_[column].nulls.data() : nullptr;
   }
   bool is_null(size_t column, uint64_t row) const {
     return columns_[column].has_nulls && columns_[column].nulls[row] != 0;
   }
-  // To the column's values; it is of integers, and kept.
+  // Widens *bounds to the values of a kept column of integers.
   void widen(size_t column, ValueBounds* bounds) const;
-  // Of the column's values; it is of integers of any width, and kept.
+  // The bounds of a kept column of integers of any width.
   WideBounds bounds(size_t column) const;
 
-  // results[slot] = value of row rows[k], where slot is the k-th selected one; kNoRow gives a null.
-  // Returns the view. Benchmark: BM_GatherInt64.
+  // Sets results[slot] to the value of row rows[k], where slot is the k-th selected one; kNoRow
+  // gives a null. Returns a view of the results. Benchmark: BM_GatherInt64.
   static constexpr uint32_t kNoRow = UINT32_MAX;
   Vector gather(size_t column, const uint32_t* rows, const Selection& selection,
                 VectorBuffer* results) const;
-  // Rows [first, first + count), at most kVectorRows, where they lie; `nulls` has room for bits.
+  // A view of rows [first, first + count), at most kVectorRows, without a copy of the values; null
+  // bits are written to `nulls`.
   Vector view(size_t column, uint64_t first, uint32_t count, uint64_t* nulls) const;
 
  private:
@@ -86,10 +87,10 @@ class ColumnStore {
     bool needed = true;
     GrowingArray<std::byte> bytes;
     bool has_nulls = false;
-    GrowingArray<uint8_t> nulls;  // a byte a row, once has_nulls
+    GrowingArray<uint8_t> nulls;  // a byte for each row, once has_nulls
   };
 
-  // Moves all needed columns' rows by move(range, from, to).
+  // Moves the rows of all needed columns by move(range, from, to).
   template <class Move>
   void move_rows(const Workers& workers, const Move& move);
   void absorb_column(size_t column, std::span<ColumnStore* const> others, uint64_t rows,
@@ -99,7 +100,7 @@ class ColumnStore {
 
   std::vector<Column> columns_;
   uint64_t rows_ = 0;
-  uint64_t expected_rows_ = 0;  // 0: not known, or there is room
+  uint64_t expected_rows_ = 0;  // 0: unknown, or there is room for them already
   QueryHeap heap_;
 };
 

@@ -1,7 +1,7 @@
-// EqualRuns: where equal numbers follow each other, as the build rows of order lines do that come
-// order by order: what is asked of a number is asked once a run.
+// EqualRuns: finds runs of equal numbers, such as the build rows of order lines that come order by
+// order. A look-up by number is then done once for each run.
 //
-// Threads    one worker's.
+// Threads    one worker.
 
 #pragma once
 
@@ -14,11 +14,11 @@ namespace diptych::olap {
 
 class EqualRuns {
  public:
-  // Shorter ones, on average, take more than they save.
+  // If runs are shorter on average, they cost more than they save.
   static constexpr uint32_t kLengthMin = 4;
 
-  // The runs of numbers[0, count), which has room for kVectorRows. False, and there are none, where
-  // they are short. Benchmark: BM_GroupLinesByOrder.
+  // Finds the runs of numbers[0, count); the array has room for kVectorRows. Returns false, and
+  // keeps no runs, if they are short. Benchmark: BM_GroupLinesByOrder.
   bool find(const uint32_t* numbers, uint32_t count) {
     runs_ = 0;
     if (count < kLengthMin) return false;
@@ -30,7 +30,7 @@ class EqualRuns {
   }
 
   uint32_t count() const { return runs_; }
-  // f(run, begin, end): its positions, ascending.
+  // Calls f(run, begin, end) for each run, with its range of positions, ascending.
   template <class F>
   void for_runs(F&& f) const {
     const uint32_t runs = runs_;
@@ -42,8 +42,8 @@ class EqualRuns {
   uint16_t starts_[kVectorRows + 1];
 };
 
-// to[0, count) = value, written kFillAhead values at a time, as runs end where nobody can predict:
-// those behind are overwritten, too.
+// Fills to[0, count) with `value`, kFillAhead values at a time, because the ends of runs are not
+// predictable. Up to kFillAhead - 1 values behind the end are overwritten, too.
 inline constexpr uint32_t kFillAhead = 16;
 inline void fill_ahead(uint32_t* to, uint32_t count, uint32_t value) {
   for (uint32_t i = 0; i < count; i += kFillAhead) {

@@ -1,5 +1,5 @@
-// ExactSum: the sum of integers of 128 bits, whatever their order: how often it passed 2^127 is
-// counted, so that only a sum or average that does not fit its type itself is out of range.
+// ExactSum: the exact sum of 128-bit integers, in any order. It counts overflows of 128 bits, so
+// that a sum or average is out of range only if the final value does not fit its type.
 
 #pragma once
 
@@ -23,21 +23,21 @@ class ExactSum {
     high_ += other.high_;
   }
 
-  // *sum += value, modulo 2^128. Returns how many times 2^128 are missing.
+  // Adds `value` to *sum, modulo 2^128, and returns the carry, in units of 2^128.
   static int64_t add(base::int128_t value, base::int128_t* sum) {
     if (!__builtin_add_overflow(*sum, value, sum)) return 0;
     return value < 0 ? -1 : 1;
   }
 
-  bool fits() const { return high_ == 0; }  // in 128 bits
+  bool fits() const { return high_ == 0; }  // whether 128 bits hold the sum
   base::int128_t low() const { return low_; }
   int64_t high() const { return high_; }
   explicit operator double() const {
     return std::ldexp(static_cast<double>(high_), 128) + static_cast<double>(low_);
   }
 
-  // The quotient, cut off, and what is left, of the sum's sign; count > 0. False: the quotient has
-  // more than 128 bits.
+  // Divides by count > 0; the quotient is truncated and the rest has the sum's sign. Returns false
+  // if the quotient has more than 128 bits.
   bool divide(int64_t count, base::int128_t* quotient, base::int128_t* rest) const {
     *quotient = low_ / count;
     *rest = low_ % count;

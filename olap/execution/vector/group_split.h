@@ -1,8 +1,8 @@
-// GroupSplit: which of a table's groups go to which partition when the tables of several workers
-// are merged, a partition at a time; and NumbersByPartition, the lists that this takes.
+// GroupSplit: assigns a table's groups to partitions, so that the tables of several workers are
+// merged one partition at a time. NumbersByPartition: the lists of groups by partition.
 //
-// A key's partition comes from the upper half of its hash, so that equal keys of all tables meet,
-// and a partition's table, which uses the lower half, fills evenly.
+// A key's partition comes from the upper half of its hash. So equal keys of all tables meet in one
+// partition, and a partition's table, which uses the lower half, fills evenly.
 //
 // Threads    immutable once built.
 
@@ -16,7 +16,7 @@
 
 namespace diptych::olap {
 
-// The numbers [0, count), each in one of the partitions, ascending in each.
+// The numbers [0, count), each in one partition; within a partition they ascend.
 class NumbersByPartition {
  public:
   NumbersByPartition() = default;
@@ -54,9 +54,9 @@ class GroupSplit {
  public:
   static constexpr uint32_t kPartitionsMax = 256;
 
-  // All groups, in one partition.
+  // Puts all groups into one partition.
   explicit GroupSplit(uint32_t groups) : groups_(groups) {}
-  // `hashes` of the groups' keys; partitions: from 2 to kPartitionsMax.
+  // Splits the groups by the hashes of their keys, into 2 to kPartitionsMax partitions.
   GroupSplit(const uint64_t* hashes, uint32_t groups, uint32_t partitions, const StopSignal& stop)
       : groups_(groups), partitions_(partitions) {
     partition_of_.resize(groups);
@@ -83,7 +83,7 @@ class GroupSplit {
     return is_whole() ? i : lists_.at(partition, i);
   }
   uint32_t partition_of(uint32_t group) const { return is_whole() ? 0 : partition_of_[group]; }
-  // The inverse of group() in the group's partition.
+  // The position of a group in its partition: the inverse of group().
   uint32_t position_of(uint32_t group) const { return is_whole() ? group : position_of_[group]; }
   size_t memory_bytes() const {
     return lists_.memory_bytes() + partition_of_.bytes() + position_of_.bytes();
@@ -97,15 +97,15 @@ class GroupSplit {
   GrowingArray<uint32_t> position_of_;
 };
 
-// The groups of one partition of another table, and what they are in one's own.
+// The groups of one partition of another table, and their numbers in this table.
 struct GroupMerge {
-  const GroupSplit& split;  // of the other's groups
+  const GroupSplit& split;  // of the other table's groups
   uint32_t partition;
-  const uint32_t* to;  // to[i]: the number here of the other's group(partition, i)
+  const uint32_t* to;  // to[i]: the number, in this table, of the other's group(partition, i)
 
   uint32_t size() const { return split.size(partition); }
   uint32_t from(uint32_t i) const { return split.group(partition, i); }
-  // The number here of one of those groups.
+  // The number of one of these groups in this table.
   uint32_t to_of(uint32_t group) const { return to[split.position_of(group)]; }
 };
 

@@ -1,5 +1,5 @@
-// Characters of UTF-8 texts. Texts are valid where they come in (base/utf8.h); a stray byte counts
-// as a character of its own.
+// Characters of UTF-8 texts. Texts are validated when they enter the database (base/utf8.h); a
+// stray byte counts as one character.
 
 #pragma once
 
@@ -28,7 +28,7 @@ inline bool is_ascii(std::string_view text) {
   return (all & kTops) == 0;
 }
 
-// Bytes of the character that begins at `at`, within the text.
+// The number of bytes, within the text, of the character that begins at `at`.
 inline size_t character_bytes(std::string_view text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   const size_t bytes = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -37,8 +37,8 @@ inline size_t character_bytes(std::string_view text, size_t at) {
 
 inline constexpr size_t kTextPieceBytes = size_t{1} << 20;
 
-// Passes over at most `count` characters from `at` on, bytes of ASCII many at a time; returns where
-// it stands, and takes from *count how many there were. `check()` is called behind each MiB.
+// Passes over at most *count characters from `at` on, many bytes of ASCII at a time. Returns the
+// offset behind them and subtracts their number from *count. Calls check() after each MiB.
 template <class Check>
 size_t pass_characters(std::string_view text, size_t at, int64_t* count, const Check& check) {
   constexpr size_t kRun = 32;
@@ -59,7 +59,7 @@ size_t pass_characters(std::string_view text, size_t at, int64_t* count, const C
   return at;
 }
 
-// Both: `check` may throw.
+// For both functions, `check` may throw.
 template <class Check>
 int64_t count_characters(std::string_view text, const Check& check) {
   if (text.size() < kTextPieceBytes && is_ascii(text)) return static_cast<int64_t>(text.size());
@@ -67,7 +67,7 @@ int64_t count_characters(std::string_view text, const Check& check) {
   pass_characters(text, 0, &left, check);
   return INT64_MAX - left;
 }
-// Where character number `n` (from 0) begins; the text's size beyond its last.
+// The offset at which character number `n` (from 0) begins; the text's size if n is beyond the end.
 template <class Check>
 size_t offset_of_character(std::string_view text, int64_t n, const Check& check) {
   return pass_characters(text, 0, &n, check);
@@ -80,7 +80,7 @@ inline size_t offset_of_character(std::string_view text, int64_t n) {
   return offset_of_character(text, n, [] {});
 }
 
-// Characters [start, start + length) of those numbered from 1.
+// The characters [start, start + length), numbered from 1.
 inline std::string_view substring_characters(std::string_view text, int64_t start, int64_t length) {
   int64_t end;
   if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;

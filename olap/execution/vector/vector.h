@@ -1,8 +1,8 @@
-// Vector, Selection, Batch: what flows through a query's operators.
+// Vector, Selection, Batch: the data that flows through a query's operators.
 //
-// A Batch is at most kVectorRows row slots, column by column, and a Selection of the slots that
-// hold rows. Filters and joins narrow the selection and leave the columns where they are; so
-// columns of a scan stay views of the leaf's memory until an operator has to keep rows.
+// A Batch has at most kVectorRows row slots, column by column, and a Selection of the slots that
+// hold rows. Filters and joins narrow the selection and leave the columns in place, so columns of a
+// scan stay views of the leaf's memory until an operator has to keep rows.
 //
 // Physical types
 //   INT, DATE: int32_t    BIGINT, DECIMAL up to 18 digits, TIMESTAMP: int64_t
@@ -10,13 +10,13 @@
 //   INTERVAL: base::Interval    CHAR, VARCHAR, TEXT: base::StringRef
 //
 // Invariants
-//   V1  A Vector has `slots` readable values, whatever is selected; unselected ones are meaningless
-//       (strings among them must not be looked into). A column that nothing reads
-//       (needed_columns.h) has no values at all; one that is late (late_columns.h) has numbers.
-//   V2  Vectors and selections are valid until the push() that they came with returns.
+//   V1  A Vector has `slots` readable values, whatever is selected. Unselected values have no
+//       meaning, and unselected strings must not be dereferenced. A column that nothing reads
+//       (needed_columns.h) has no values; a late column (late_columns.h) has row numbers.
+//   V2  Vectors and selections are valid until the push() that delivered them returns.
 //   V3  Selection::rows is ascending, and filled unless every slot is selected. Bits from `slots`
 //       on are zero.
-//   V4  Where a Vector is coded, every slot has the code of an entry, whatever is selected or null.
+//   V4  In a coded Vector every slot has the code of an entry, also if it is unselected or null.
 
 #pragma once
 
@@ -48,7 +48,7 @@ enum class PhysicalType : uint8_t { kInt32, kInt64, kInt128, kDouble, kBool, kIn
 PhysicalType physical_type(const base::DataType& type);
 size_t physical_bytes(PhysicalType type);
 
-// Calls f with a value of the C++ type that stands for the physical type.
+// Calls f with a value of the C++ type that represents the physical type.
 template <class F>
 decltype(auto) with_physical_type(PhysicalType type, F&& f) {
   switch (type) {
@@ -63,8 +63,8 @@ decltype(auto) with_physical_type(PhysicalType type, F&& f) {
   return f(base::StringRef{});
 }
 
-// The bytes of long strings in a vector stay for the whole query (they are the replica's or the
-// plan's), or for V2's time only.
+// The lifetime of the bytes of long strings in a vector: the whole query (they belong to the
+// replica or the plan), or the time given by V2.
 enum class StringLife : uint8_t { kQuery, kBatch };
 
 struct Vector {
@@ -72,8 +72,8 @@ struct Vector {
   StringLife string_life = StringLife::kQuery;
   bool constant = false;  // every slot holds the same value (a hint)
   const void* values = nullptr;
-  const uint64_t* nulls = nullptr;   // bit i set: slot i is null; nullptr: none is
-  const TextCodes* coded = nullptr;  // of texts that come again, where that is known (V4)
+  const uint64_t* nulls = nullptr;   // bit i set: slot i is null; nullptr: no slot is null
+  const TextCodes* coded = nullptr;  // the dictionary codes of texts, if known (V4)
 
   template <class T>
   const T* as() const {
@@ -97,11 +97,11 @@ struct Selection {
 struct Batch {
   std::vector<Vector> columns;
   const Selection* selection = nullptr;
-  // By slot: the build row that a join below found, where a GROUP BY asks for it (group_join.h).
+  // By slot: the build row that a join below found, if a GROUP BY needs it (group_join.h).
   const uint32_t* build_rows = nullptr;
 };
 
-// Whether one of the selected rows is null.
+// True if one of the selected rows is null.
 bool has_null(const Vector& vector, const Selection& rows);
 
 // Selects every slot.
@@ -111,10 +111,10 @@ void select_all(uint32_t slots, Selection* selection);
 // selection's own. Benchmark: BM_SelectBits.
 void select_bits(const uint64_t* bits, uint32_t slots, Selection* selection);
 
-// The loops below keep the counts in locals: what f writes may have their type, and the compiler
-// would have to read them again, and could not vectorise.
+// The loops below keep the counts in local variables. Otherwise f could write to them, as far as
+// the compiler knows, and it could not vectorise the loops.
 
-// f(k, slot) for the k-th selected slot.
+// Calls f(k, slot) for the k-th selected slot.
 template <class F>
 inline void for_numbered(const Selection& selection, F&& f) {
   if (selection.all()) {
@@ -126,18 +126,18 @@ inline void for_numbered(const Selection& selection, F&& f) {
   }
 }
 
-// f(slot) for exactly the selected slots, ascending.
+// Calls f(slot) for exactly the selected slots, ascending.
 template <class F>
 inline void for_selected(const Selection& selection, F&& f) {
   for_numbered(selection, [&f](uint32_t, uint32_t slot) { f(slot); });
 }
 
-// True where a vectorised loop over all slots beats one over the selected ones.
+// True if a vectorised loop over all slots is faster than a loop over the selected slots.
 inline bool is_dense(const Selection& selection) {
   return selection.count * 8 >= selection.slots;
 }
 
-// f(slot) for at least the selected slots: for operations that are cheap and cannot trap.
+// Calls f(slot) for at least the selected slots; for operations that are cheap and cannot trap.
 template <class F>
 inline void for_slots(const Selection& selection, F&& f) {
   if (is_dense(selection)) {
@@ -153,7 +153,7 @@ inline void set_bit(uint64_t* bits, uint64_t index) {
   bits[index / 64] |= uint64_t{1} << (index % 64);
 }
 
-// VectorBuffer: memory for one vector of kVectorRows values, zero at first, and its null bits.
+// VectorBuffer: memory for one vector of kVectorRows values, initially zero, and its null bits.
 class VectorBuffer {
  public:
   explicit VectorBuffer(PhysicalType type);
@@ -179,7 +179,8 @@ class VectorBuffer {
   alignas(64) uint64_t nulls_[kVectorWords] = {};
 };
 
-// The union of two vectors' nulls: one of theirs, or `merged`, or nullptr where neither has any.
+// The union of two vectors' null bits: the bits of one of them, or `merged`, or nullptr if neither
+// has nulls.
 const uint64_t* merge_nulls(const Vector& a, const Vector& b, uint32_t slots, uint64_t* merged);
 
 inline uint32_t words_of(uint32_t slots) {

@@ -1,14 +1,13 @@
-// VectorTexts: where the texts lie that an expression makes for one vector, or an aggregate for its
+// VectorTexts: holds the texts that an expression makes for one vector, or an aggregate for its
 // groups or frames.
 //
-// They count in the query's budget (counted_text.h), each before it takes the memory, until the
-// next vector's are made or their owner goes, though nobody keeps them.
+// Each text is charged to the query's budget before its memory is taken (counted_text.h). It stays
+// charged until the texts of the next vector are made or the owner is destroyed.
 //
-// Long texts also take long: whoever makes them looks at the stop signal once a vector, and once a
-// MiB.
+// Long texts also take long to make, so the stop signal is checked once a vector and once a MiB.
 //
 // Threads    one worker.
-// Errors     QueryFailure: kOutOfMemory, and where the signal is set.
+// Errors     QueryFailure: kOutOfMemory, or the stop signal is set.
 
 #pragma once
 
@@ -25,7 +24,7 @@
 
 namespace diptych::olap {
 
-// Of the selected rows of a vector of texts.
+// The total size of the selected texts of a vector.
 inline size_t text_bytes(const Vector& texts, const Selection& rows) {
   size_t bytes = 0;
   for_selected(rows, [&](uint32_t i) {
@@ -40,7 +39,7 @@ class VectorTexts {
                        const char* what = "the texts that its expressions make")
       : memory_(limits, what), draft_(empty_text()) {}
 
-  // Another vector: forgets the texts of the one before.
+  // Starts a new vector and drops the texts of the previous one.
   void start() {
     memory_.stop().check();
     const size_t before = heap_.memory_bytes();
@@ -56,7 +55,7 @@ class VectorTexts {
       memory_.take(more);
     return heap_.allocate(bytes);
   }
-  // The same text with its bytes, where they are not in the reference itself, here.
+  // Copies the text's bytes into this object, unless the reference itself holds them.
   base::StringRef keep(const base::StringRef& text) {
     if (text.is_short()) return text;
     char* const bytes = allocate(text.size());
@@ -65,14 +64,14 @@ class VectorTexts {
     });
     return base::StringRef(std::string_view(bytes, text.size()));
   }
-  // The text that write(&text) makes of an empty one.
+  // Calls write(&text) with an empty text and keeps the result.
   template <class Write>
   base::StringRef make(const Write& write) {
     draft_.clear();
     write(&draft_);
     return keep(base::StringRef(draft_));
   }
-  // One that is counted with these, which outlive it.
+  // An empty text that is charged to the same memory; this object outlives it.
   CountedText empty_text() { return CountedText(TextAllocator<char>(&memory_)); }
 
  private:
@@ -81,7 +80,7 @@ class VectorTexts {
   CountedText draft_;
 };
 
-// Letters of ASCII change; other bytes of UTF-8 stay.
+// Changes the case of ASCII letters; other bytes of UTF-8 stay.
 template <LetterCase kTo>
 base::StringRef text_with_case(const base::StringRef& text, VectorTexts* made) {
   char inlined[base::StringRef::kInlineBytes];

@@ -1,7 +1,7 @@
-// Operators that keep all their rows: the stage that collects them in a worker's part, and the
-// source that gives them again, vector by vector, once the parts are put together.
+// For operators that keep all their rows: the stage that collects rows in a worker's part, and the
+// source that reads them again, vector by vector, once the parts are combined.
 //
-// Threads    one worker's; the rows are read by any number.
+// Threads    one worker for each stage or source; any number read the rows.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace diptych::olap {
 
-// Part: append(const Batch&).
+// A Part has append(const Batch&).
 template <class Part>
 class CollectStage : public Stage {
  public:
@@ -29,8 +29,9 @@ class CollectStage : public Stage {
   Part* part_;
 };
 
-// Rows: rows(), their number; make_buffers(), one a column; and read(first, selection, buffers,
-// columns), which sets the columns to rows [first, first + selection.count).
+// Rows has rows(), the number of rows; make_buffers(), which makes one for each column; and
+// read(first, selection, buffers, columns), which sets the columns to rows
+// [first, first + selection.count).
 template <class Rows>
 class KeptRowsSource : public MorselSource {
  public:

@@ -1,20 +1,19 @@
-// Window functions: the rows of each partition in order, and for each row a value of the rows
-// around it.
+// Window functions: compute for each row a value from the ordered rows of its partition.
 //
-// Workers collect the rows; they are put together and in order once, by partition and sort keys;
-// then each function fills an array of results by position, partition by partition. The partitions
-// are shared out to the workers in runs of about equal rows.
+// Workers collect the rows. The rows are then combined and sorted once, by partition and sort keys.
+// Each function fills an array of results by position, partition by partition. Workers share the
+// partitions in runs with about equal numbers of rows.
 //
-// Frames     two positions a row. ROWS and GROUPS count; RANGE with an offset looks for the key
-//            that the front end has computed as its bound, by binary search. EXCLUDE leaves up to
+// Frames     two positions for each row. ROWS and GROUPS count; RANGE with an offset searches, by
+//            binary search, for the bound that the front end has computed. EXCLUDE leaves up to
 //            three runs of positions.
-// Aggregates over a frame that only grows (from the partition's start) are running states; over any
-//            other, a segment tree of states by partition, with a leaf for 4 rows: O(log n) a row,
-//            exact for numbers, and without subtracting doubles.
+// Aggregates over a frame that only grows (from the partition's start) use a running state. Others
+//            use a segment tree of states for each partition, with a leaf for 4 rows: O(log n) a
+//            row, exact for exact numbers, and without subtracting doubles.
 //
 // Threads    a WindowPart has one worker; a WindowTable is immutable once made.
-// Memory     rows, their order (sort.h), the numbers of peers, results and one segment tree a
-//            worker are counted in the query's budget.
+// Memory     the query's budget counts rows, their order (sort.h), the numbers of peers, results
+//            and one segment tree for each worker.
 
 #pragma once
 
@@ -49,7 +48,7 @@ class WindowPart {
   MemoryCharge charge_;
 };
 
-// Positions [begin, end) of the order.
+// Positions [begin, end) in the sorted order.
 struct PositionRange {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -59,14 +58,13 @@ struct PositionRange {
   uint32_t size() const { return empty() ? 0 : end - begin; }
 };
 
-// The sorted rows, each at its position: which positions are one partition, and which are peers of
-// each other.
+// The sorted rows, each at its position, with the ranges of partitions and groups of peers.
 struct WindowOrder {
   const ColumnStore* rows = nullptr;
   const StopSignal* stop = nullptr;
   std::vector<PositionRange> partitions;  // in order
   std::vector<uint32_t> group_of;         // by position: the number of its group of peers
-  std::vector<uint32_t> group_starts;     // by group, and one more
+  std::vector<uint32_t> group_starts;     // by group, then the end
 
   PositionRange peers(uint32_t position) const {
     const uint32_t group = group_of[position];
@@ -79,7 +77,7 @@ struct WindowOrder {
   }
 };
 
-// One function's values, by position.
+// The values of one function, by position.
 struct WindowResults {
   WindowResults(PhysicalType physical, size_t rows, const StopSignal& stop);
 
@@ -96,12 +94,12 @@ struct WindowResults {
 
 class WindowTable {
  public:
-  // Puts the rows, which stay, in their order.
+  // Sorts *rows, which outlives the table, and computes the functions.
   WindowTable(const RunContext& context, const Operator& window, ColumnStore* rows);
 
   uint64_t rows() const { return order_.rows->row_count(); }
-  size_t kept_bytes() const;  // beside the rows
-  // Rows of positions [first, first + selection.count): the input's columns, then the results.
+  size_t kept_bytes() const;  // without the rows
+  // Reads rows at positions [first, first + selection.count): the input's columns, then results.
   void read(uint64_t first, const Selection& selection, std::vector<VectorBuffer>* buffers,
             std::vector<Vector>* columns) const;
   std::vector<VectorBuffer> make_buffers() const;
@@ -117,7 +115,7 @@ class WindowTable {
 };
 
 // Fills the results of one function for one partition (window_functions.cpp,
-// window_aggregates.cpp). `texts` are those of the results that this worker may add to.
+// window_aggregates.cpp). `texts` is this worker's entry in results->texts.
 void compute_window(const WindowOrder& order, const Operator& window,
                     const WindowFunction& function, PositionRange partition, WindowResults* results,
                     VectorTexts* texts);

@@ -15,19 +15,20 @@ class FrameFinder {
   FrameFinder(const WindowOrder& order, const Operator& window, const Frame& frame,
               PositionRange partition);
 
-  // Without the exclusion.
+  // The frame without regard to EXCLUDE.
   PositionRange whole(uint32_t position) const;
 
-  // What is left of the frame, in order; empty runs may be among them.
+  // The frame as runs after EXCLUDE, in order; runs may be empty.
   std::array<PositionRange, 3> runs(uint32_t position) const;
 
-  // True where every frame begins with the partition, and none is shorter than the one before it.
+  // True if every frame begins with the partition and none is shorter than the one before it.
   bool only_grows() const;
 
  private:
   uint32_t start_of(uint32_t position) const;
   uint32_t end_of(uint32_t position) const;
-  // In RANGE: the first position whose key does not come before (after: comes behind) the bound.
+  // For RANGE: the first position whose key does not come before the bound or, with `after`, the
+  // first whose key comes behind it.
   uint32_t search(uint32_t position, uint64_t bound_column, bool after) const;
   template <class T>
   uint32_t search_typed(uint32_t position, uint32_t bound_column, bool after) const;
@@ -36,7 +37,7 @@ class FrameFinder {
   const Operator& window_;
   const Frame& frame_;
   PositionRange partition_;
-  PositionRange keyed_;  // of the partition: positions whose order key is not null
+  PositionRange keyed_;  // the partition's positions whose order key is not null
 };
 
 }  // namespace diptych::olap

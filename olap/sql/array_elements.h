@@ -1,5 +1,5 @@
-// ArrayElements: the elements of an array that a statement holds, as nodes to bind:
-//   ARRAY[a, b]   '{a, b}'   a parameter that is such a text   any of them cast to a type[]
+// ArrayElements: the elements of an array in a statement, as nodes to bind. The forms are:
+//   ARRAY[a, b]   '{a, b}'   a parameter with such a text   any of these with a cast to type[]
 //
 // Threads    a value; the nodes live as long as it does.
 
@@ -18,7 +18,8 @@ namespace diptych::olap {
 
 class ArrayElements {
  public:
-  // 22P02 where a text is no array; kUnsupported for arrays of any other form, or of arrays.
+  // Fails with 22P02 if a text is not an array, and with kUnsupported for arrays of arrays or of
+  // any other form.
   static base::Result<ArrayElements> of(const SourceText& source, const Node& array,
                                         std::span<const base::Value> parameters);
 

@@ -1,18 +1,19 @@
-// Estimator: how many rows a table, a predicate and a key leave, from row counts, keys, and samples
-// of columns (olap/column_sample.h).
+// Estimator: estimates the rows of tables, the selectivity of predicates and the distinct values of
+// keys, from row counts, keys and samples of columns (olap/column_sample.h).
 //
-// Distinct values of a column, by the first rule that applies:
-//   1. a unique key of its own: as many as rows;
-//   2. a sample that has all rows: as many as it has;
-//   3. a foreign key's column: as many as the parent's column;
+// The number of distinct values of a column follows from the first rule that applies:
+//   1. a unique key of one column: the number of rows;
+//   2. a sample with all rows: the sample's number;
+//   3. a foreign key's column: the number of the parent's column;
 //   4. a part of the primary key: the rows, divided by the distinct values of the other parts;
-//   5. a sample: what it suggests, at most as many as lie between the column's bounds;
+//   5. a sample: its estimate, at most the number of values between the column's bounds;
 //   6. a guess by type.
 // So ol_o_id has 3,000 and o_d_id 10 values without any statistics.
 //
-// Of a column and a literal, =, IN, ranges, IS NULL and LIKE go by the column's sample: common
-// values, quantiles, the share of nulls, and how many of some texts match. Any other predicate of
-// one column is tried on the sample's values (sampled_predicate.h).
+// For a column and a literal, the selectivity of =, IN, ranges, IS NULL and LIKE follows from the
+// column's sample: its common values, quantiles, share of nulls, and the share of sampled texts
+// that match. Any other predicate on one column is evaluated on the sample's values
+// (sampled_predicate.h).
 
 #pragma once
 
@@ -38,7 +39,7 @@ class Estimator {
   double distinct(const Expression& expression);  // at least 1
   double distinct(uint32_t slot);
 
-  // For slots that are no table's column: outputs of blocks, group keys.
+  // For slots that are not a table's column: outputs of blocks, group keys.
   void set_distinct(uint32_t slot, double values) { known_[slot] = values; }
 
   // The share of rows that satisfy the predicate, in (0, 1].
@@ -50,20 +51,20 @@ class Estimator {
   const base::TableSchema* parent_of(const base::TableSchema& table, base::ColumnId column,
                                      base::ColumnId* parent_column) const;
   double function_distinct(const Expression& call);
-  // The sample of the column that the expression is, if there is one; its table's rows in *rows.
+  // The sample of the expression, if it is a column with one; sets *rows to its table's rows.
   const ColumnSample* sample_of(const Expression& expression, double* rows) const;
   double bounded_distinct(const base::TableSchema& table, base::ColumnId column,
                           const ColumnSample& sample) const;
   double null_share(const Expression& expression) const;
   double equality_selectivity(const Expression& equality);
-  // Of expression = literal.
+  // The selectivity of expression = literal.
   double literal_selectivity(const Expression& expression, const Expression& literal);
   double in_selectivity(const Expression& in);
   double like_selectivity(const Expression& like) const;
   double range_selectivity(const Expression& comparison);
   double selectivity_by_kind(const Expression& predicate);
-  // Of a predicate that is more than a comparison of one column; `by_kind`: as far as is known
-  // without the column's sample.
+  // The selectivity of a predicate on one column that is more than a comparison. `by_kind` is the
+  // estimate without the column's sample.
   double sampled_selectivity(const Expression& predicate, double by_kind) const;
 
   const base::Catalog& catalog_;

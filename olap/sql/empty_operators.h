@@ -1,14 +1,14 @@
-// Empty operators: what gives no rows, whatever the data, is not run.
+// Empty operators: operators that give no rows, whatever the data, are replaced and do not run.
 //
 //   join                                       values no rows
 //     filter false                    ─►
 //       scan ...
 //     scan ...
 //
-// A condition that is FALSE or NULL, a LIMIT of 0, and what stands on these: so tools ask for a
-// query's columns (WHERE 1 = 0, LIMIT 0), and whole parts of generated queries are switched off. A
-// group by no key is a row even of nothing; the LIMIT of a correlated subquery is a window's filter
-// by then, and is not looked at.
+// These are conditions that are FALSE or NULL, a LIMIT of 0, and operators above them. Tools use
+// them to ask for a query's columns (WHERE 1 = 0, LIMIT 0), and generated queries to switch parts
+// off. A GROUP BY without keys gives a row even over no rows. The LIMIT of a correlated subquery is
+// a window's filter at this stage, and is not examined.
 
 #pragma once
 

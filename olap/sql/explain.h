@@ -1,5 +1,5 @@
-// explain: a plan as indented text, one operator a line, children below their parent. What EXPLAIN
-// answers; the columns carry the names of the tables' columns.
+// explain: describes a plan as indented text, one line for each operator, children below their
+// parent. This is EXPLAIN's answer; columns have the names of the tables' columns.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace diptych::olap {
 
 std::vector<PlanLine> explain_lines(const Plan& plan, const base::Catalog& catalog);
-// The lines as text, with the rows that are expected.
+// The lines as text, with the estimated rows.
 std::string explain(const Plan& plan, const base::Catalog& catalog);
 
 }  // namespace diptych::olap

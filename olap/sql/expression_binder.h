@@ -1,11 +1,12 @@
-// ExpressionBinder: parse nodes to typed expressions over slots, for one clause of one SELECT.
+// ExpressionBinder: turns parse nodes into typed expressions over slots, for the clauses of one
+// SELECT.
 //
-// Aggregate calls become columns: the aggregate is put into the block (once, however often it is
-// written) and its slot stands for it. Subqueries inside expressions go to a SubqueryBinder.
+// An aggregate call becomes a column: the aggregate is added to the block (once, however often it
+// is written), and the column has its slot. A SubqueryBinder handles subqueries in expressions.
 //
-// An aggregate belongs to the innermost query of whose columns it is, which may be one around the
-// subquery that it is written in. That query's slot for it has to be there before the subquery's
-// own slots are, so where it was not, the subquery's binding fails, and is to be done again.
+// An aggregate belongs to the innermost query that owns one of its columns, which may be a query
+// around the subquery in which it is written. Its slot there has to be older than the subquery's
+// own slots; if it was not, binding the subquery fails and has to be repeated.
 
 #pragma once
 
@@ -23,20 +24,21 @@
 
 namespace diptych::olap {
 
-// Binds a subquery in an expression, and gives the expression that holds its value.
+// SubqueryBinder: binds a subquery in an expression and returns an expression for its value.
 class SubqueryBinder {
  public:
   virtual ~SubqueryBinder() = default;
-  // `tested`: the values before IN, ANY or ALL.
+  // `tested` are the values before IN, ANY or ALL.
   virtual BoundResult bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
                                     bool in_aggregate) = 0;
 };
 
-// Where each column was written: for errors that are found after binding, such as a column that is
-// missing from GROUP BY. Keyed by the expression's address, which is stable while trees are moved.
+// The place of each column in the text, for errors that are found after binding, such as a column
+// that is missing from GROUP BY. Keyed by the expression's address, which is stable while trees are
+// moved.
 using ColumnOffsets = std::unordered_map<const Expression*, int64_t>;
 
-// The clause that an expression stands in, as errors name it.
+// The clause in which an expression stands, as errors name it.
 struct Clause {
   std::string_view name;    // "WHERE"
   bool aggregates = false;  // may it have aggregates
@@ -57,7 +59,8 @@ bool is_regression(std::string_view function);       // an expression over aggre
 void add_aggregate_names(std::vector<std::string>* names);
 void add_window_function_names(std::vector<std::string>* names);
 void add_regression_names(std::vector<std::string>* names);
-// The regression of a pair: y its argument, x what is further. `place` gives an aggregate's column.
+// The regression of a pair, whose y is `argument` and whose x is in `further`. `place` returns the
+// column of an aggregate.
 base::Result<ExpressionPtr> regression_of(
     std::string_view name, const Aggregate& pair,
     const std::function<base::Result<ExpressionPtr>(Aggregate)>& place);
@@ -67,7 +70,7 @@ class ExpressionBinder {
   // The values of $1, $2 and so on.
   using Parameters = std::span<const base::Value>;
 
-  // Made before the block's FROM adds its slots: what has a slot by then is the outer query's.
+  // Constructed before the block's FROM adds its slots: earlier slots belong to outer queries.
   ExpressionBinder(const SourceText& source, SlotTable& slots, const Scope& scope,
                    QueryBlock& block, SubqueryBinder& subqueries, ColumnOffsets& offsets,
                    Parameters parameters)
@@ -82,7 +85,7 @@ class ExpressionBinder {
 
   BoundResult bind(const Node* node, const Clause& clause);
 
-  // As bind; what is still untyped becomes TEXT.
+  // As bind(), but an untyped value becomes TEXT.
   base::Result<ExpressionPtr> bind_value(const Node* node, const Clause& clause);
 
   base::Result<ExpressionPtr> bind_predicate(const Node* node, const Clause& clause);
@@ -92,41 +95,42 @@ class ExpressionBinder {
 
   // Expressions may name columns of the query around this one.
   void allow_correlation() { correlated_ = true; }
-  // From here on columns may be NULL that are not in FROM, save in aggregates: grouping sets.
+  // From now on columns are nullable, except in aggregates, because of grouping sets.
   void make_columns_null() { columns_null_ = true; }
   uint32_t first_own_slot() const { return first_own_slot_; }
-  // The call of a function that gives rows is the slot's column: it stands in FROM.
+  // Binds the call of a function that returns rows, which has moved to FROM, to the slot's column.
   void give_series(const PgQuery__FuncCall* call, uint32_t slot) {
     series_ = call;
     series_slot_ = slot;
   }
 
-  // From here on, what is written as the node is, is this value: a key of GROUP BY that has a
-  // subquery, which is then joined once.
+  // From now on binds nodes that are written like `node` to this value. It is used for a key of
+  // GROUP BY with a subquery, which is then joined once.
   void know(const Node* node, const Expression& value);
 
-  // WINDOW's clause: before the expressions that may use them, and behind them.
+  // Handles the WINDOW clause, before the expressions that may use it.
   base::Result<void> name_windows(NodeList clause);
-  // Those that no OVER uses are only checked; they have no calls.
+  // Checks the windows that no OVER has used, after all expressions.
   base::Result<void> bind_unused_windows(NodeList clause);
 
-  // The slot of the block's aggregate, new or old.
+  // The slot of the aggregate in the block; adds it if it is new.
   uint32_t add_aggregate(Aggregate aggregate, std::string_view name);
 
-  // What stands for the table in t.a, public.t.a or t.*; empty where nothing does. Behind a schema
-  // it is the table itself, not an alias nor a CTE.
+  // The table's name in t.a, public.t.a or t.*; empty if there is none. After a schema it names the
+  // table itself, not an alias or a CTE.
   base::Result<std::string_view> table_of(const PgQuery__ColumnRef& column) const;
 
   // A column of this block's scope, or of one around it, that was written at `offset`.
   Bound named_column(const ScopeColumn& column, int64_t offset);
 
-  // Whether a subquery that could not be bound can be now, since it has put an aggregate here.
+  // True if a subquery whose binding failed should be bound again, because it has added an
+  // aggregate to this query.
   bool bind_again() { return std::exchange(bind_again_, false); }
 
  private:
   bool makes_columns_null() const { return columns_null_ && !in_aggregate_; }
   BoundResult dispatch(const Node& node);
-  const Expression* known_value(const Node& node) const;  // nullptr: it is not known
+  const Expression* known_value(const Node& node) const;  // nullptr: unknown
   BoundResult bind_operator_node(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
   base::Error whole_row(int64_t offset, std::string_view table) const;
@@ -235,14 +239,14 @@ class ExpressionBinder {
   bool correlated_ = false;
   bool columns_null_ = false;
   bool in_aggregate_ = false;
-  // Of the aggregate that is being bound: the slots made for it, and the last of those before them
-  // that it names, in subqueries, too.
+  // For the aggregate that is being bound: the first slot made for it, and the last earlier slot
+  // that it names, also in subqueries.
   struct Argument {
     uint32_t first_slot = 0;
     std::optional<uint32_t> last;
   };
   Argument argument_;
-  // Calls in subqueries that have been found to be aggregates of this query: their slots.
+  // The slots of calls in subqueries that are aggregates of this query.
   std::unordered_map<const PgQuery__FuncCall*, uint32_t> inner_aggregates_;
   std::vector<std::pair<const Node*, ExpressionPtr>> known_;
   const PgQuery__FuncCall* series_ = nullptr;

@@ -1,4 +1,4 @@
-// Expression trees: how the front end makes, copies, compares and takes apart expressions.
+// Expression trees: functions that make, copy, compare and split expressions in the front end.
 //
 // While a statement is being bound, kColumn's `column` is a slot: the number of a column anywhere
 // in the statement (olap/sql/query_block.h). The plan builder turns slots into positions.
@@ -17,13 +17,14 @@ using Expressions = std::vector<ExpressionPtr>;
 ExpressionPtr make_column(uint32_t slot, base::DataType type, bool nullable);
 ExpressionPtr make_literal(base::DataType type, base::Value value);
 ExpressionPtr make_null(base::DataType type);
-// Null if any child is, save for the kinds whose rule differs (IS NULL, CASE, COALESCE, NULLIF).
+// The result is nullable if a child is, except for kinds with another rule (IS NULL, CASE,
+// COALESCE, NULLIF).
 ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, Expressions children);
 ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, ExpressionPtr child);
 ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, ExpressionPtr left,
                               ExpressionPtr right);
 ExpressionPtr make_function(Function function, base::DataType type, Expressions arguments);
-// CASE WHEN condition THEN value [ELSE otherwise] END, of the value's type.
+// CASE WHEN condition THEN value [ELSE otherwise] END, with the value's type.
 ExpressionPtr make_case(ExpressionPtr condition, ExpressionPtr value,
                         ExpressionPtr otherwise = nullptr);
 
@@ -42,10 +43,10 @@ inline bool is_null_literal(const Expression& e) {
   return is_literal(e) && base::is_null(e.literal);
 }
 bool is_true_literal(const Expression& e);
-// Of a function: its value may be another than NULL though an argument is NULL.
+// True for functions whose value need not be NULL if an argument is.
 bool leaves_out_nulls(const Expression& e);
 
-// How many nodes it has.
+// The number of nodes.
 size_t node_count(const Expression& expression);
 
 // Calls visit with every kColumn in the tree.
@@ -55,20 +56,21 @@ void for_each_column(Expression& expression, const std::function<void(Expression
 
 bool names_a_column(const Expression& expression);
 
-// After children were replaced: by what may be NULL where the others were not.
+// Recomputes nullability after children were replaced by expressions that may be NULL.
 void renew_nullable(Expression* expression);
 
-// Puts in the place of each column what `value` gives for it; nullptr leaves the column.
+// Replaces each column by the expression that `value` returns; nullptr keeps the column.
 void substitute(ExpressionPtr* expression,
                 const std::function<ExpressionPtr(const Expression& column)>& value);
 
-// a AND (b AND c) as [a, b, c]; literal TRUEs are dropped. And back: one predicate, TRUE for none.
+// Splits a AND (b AND c) into [a, b, c] and drops literal TRUEs. conjunction() is the inverse; it
+// returns TRUE for an empty list.
 Expressions split_conjuncts(ExpressionPtr predicate);
 ExpressionPtr conjunction(Expressions conjuncts);
 ExpressionPtr disjunction(Expressions branches);
 
-// What is under casts from INT to BIGINT, which keep values apart and in order: uniqueness and
-// bounds go through them.
+// The expression under casts from INT to BIGINT. These keep values distinct and in order, so
+// uniqueness and bounds carry over.
 const Expression& without_integer_casts(const Expression& expression);
 
 }  // namespace diptych::olap

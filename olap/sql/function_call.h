@@ -1,5 +1,4 @@
-// A call of a SQL function while it is bound: what functions.cpp and date_functions.cpp
-// share.
+// A call of an SQL function while it is bound; shared by functions.cpp and date_functions.cpp.
 
 #pragma once
 
@@ -14,7 +13,7 @@
 
 namespace diptych::olap {
 
-// One call being bound: what every function's rule needs.
+// One call, with the data that every function's rule needs.
 struct FunctionCall {
   const SourceText& source;
   std::string_view name;
@@ -33,11 +32,11 @@ struct FunctionCall {
   }
 };
 
-// A value of the call, its constants computed.
+// Makes the call's value and folds its constants.
 BoundResult called(ExpressionPtr expression, int64_t offset);
 
-// An argument as text (untyped ones are texts already), a BIGINT, a number of any type, a DATE or
-// TIMESTAMP, an INTERVAL. 42883 where it is none.
+// These convert an argument to a text (untyped ones are texts already), a BIGINT, a number of any
+// type, a DATE or TIMESTAMP, or an INTERVAL. They fail with 42883 if it has another type.
 base::Result<ExpressionPtr> text_argument(const FunctionCall& call, Bound* argument);
 base::Result<ExpressionPtr> integer_argument(const FunctionCall& call, Bound* argument);
 base::Result<ExpressionPtr> number_argument(const FunctionCall& call, Bound* argument);
@@ -50,19 +49,19 @@ struct Signature {
   Function function;
   base::DataType type;
   std::string_view arguments;    // a letter each: text, integer, double, moment, interVal
-  const char* absent = nullptr;  // the last text argument where it is left out; null: it may not be
-  bool may_be_null = false;      // though no argument is
+  const char* absent = nullptr;  // default of the last text argument; nullptr: it is required
+  bool may_be_null = false;      // the result may be NULL although no argument is
 };
 
 BoundResult bind_signature(FunctionCall call, const Signature& signature);
 
 using FunctionBinder = BoundResult (*)(FunctionCall);
 
-// Of dates, timestamps and intervals; nullptr: it is none of them.
+// The binder of a function of dates, timestamps and intervals; nullptr for other names.
 FunctionBinder find_date_function_binder(std::string_view name);
 std::vector<std::string> date_function_names();
 
-// Of regular expressions, with arguments that may be left out; nullptr: it is none of them.
+// Functions of regular expressions with optional arguments; nullptr for other names.
 inline constexpr std::array<std::string_view, 4> kRegexFunctionNames = {
     "regexp_count", "regexp_substr", "regexp_instr", "regexp_replace"};
 FunctionBinder find_regex_function_binder(std::string_view name);

@@ -10,7 +10,7 @@
 
 namespace diptych::olap {
 
-// Subquery joins that no single member takes come last.
+// Subquery joins that no single member takes are planned last.
 struct PlanBuilder::GroupState {
   struct Condition {
     ExpressionPtr expression;

@@ -1,13 +1,13 @@
-// Join order: which of a group's members are joined first, and which side builds the hash table.
+// Join order: chooses the order in which a group's members are joined, and the build sides.
 //
-// Up to kExactMembersMax members, dynamic programming over all bushy trees without cross products;
-// beyond that, or where only a cross product connects the members, the pair with the fewest rows is
-// joined next. The cost of a join is its probe rows, twice its build rows (a build writes), and the
-// rows that come out.
+// For up to kExactMembersMax members it uses dynamic programming over all bushy trees without cross
+// products. Beyond that, or if only a cross product connects the members, it joins the pair with
+// the fewest rows next. The cost of a join is its probe rows, plus twice its build rows (because a
+// build writes), plus its output rows.
 //
-// A join on a unique key of one side does not multiply the other side's rows: each of them finds
-// the share of the key's rows that is left. That, rather than products of guesses, keeps the
-// order of the CH queries free of explosions.
+// A join on a unique key of one side does not multiply the other side's rows: each row finds a
+// match with the probability that the key's row has passed its predicates. This rule, rather than
+// products of guesses, keeps the estimates of the CH queries from exploding.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace diptych::olap {
 
 inline constexpr size_t kJoinMembersMax = 64;
-inline constexpr size_t kJoinTablesMax = kJoinMembersMax - 1;  // that are written: beside a domain
+inline constexpr size_t kJoinTablesMax = kJoinMembersMax - 1;  // written tables; one for a domain
 inline constexpr size_t kExactMembersMax = 10;
 
 using MemberSet = uint64_t;  // bit i: member i
@@ -35,8 +35,8 @@ struct JoinRelation {
   bool single_row = false;  // for certain: a cross product with it costs nothing
 };
 
-// One side of an equality: the members that it needs, its distinct values, and the slot where it is
-// a plain column.
+// One side of an equality: the members that it needs, its distinct values, and its slot if it is a
+// plain column.
 struct JoinSide {
   MemberSet members = 0;
   double distinct = 1;
@@ -48,7 +48,7 @@ struct JoinEquality {
   JoinSide right;
 };
 
-// Any other predicate over two members and more.
+// Any other predicate over two or more members.
 struct OtherJoinPredicate {
   MemberSet members = 0;
   double selectivity = 1;

@@ -1,11 +1,12 @@
-// Operators and functions over bound operands: the rules that give them types, casts and errors.
+// Operators and functions over bound operands: the rules for their types, casts and errors.
 //
-// Bound      an operand as the binder knows it: a typed expression, or a quoted text or NULL whose
-//            type its surroundings decide (untyped).
-// unify      makes operands of one type of several: untyped ones take the type of the others,
-//            number literals that of the column beside them where nothing is lost; the rest is
-//            cast. What keeps the type, as CASE does, has the widest kind of number among them
-//            (INT, BIGINT, decimal, DOUBLE), be it a literal's: 2.00 beside an INT is a decimal.
+// Bound      a bound operand: a typed expression, or an untyped one (a quoted text or NULL) whose
+//            type its context decides.
+// unify      gives several operands one type. Untyped operands take the type of the others, number
+//            literals that of the column beside them if nothing is lost, and the rest is cast. A
+//            construct that keeps the type, such as CASE, has the widest kind of number among its
+//            operands (INT, BIGINT, decimal, DOUBLE), literals included: 2.00 beside an INT makes a
+//            decimal.
 
 #pragma once
 
@@ -28,7 +29,7 @@ struct Bound {
   int64_t offset = -1;  // of its first character, for errors
 };
 
-// With a copy of what it owns.
+// A deep copy.
 inline Bound copy_of(const Bound& bound) {
   return {clone(*bound.expression), bound.untyped, bound.offset};
 }
@@ -38,11 +39,11 @@ inline std::vector<Bound> copy_of(const std::vector<Bound>& operands) {
   return copies;
 }
 
-// True for a decimal literal that has digits behind the point which no value of the other operand,
-// an exact number and no literal, has: the two are never equal.
+// True for a decimal literal with digits after the point that no value of the other operand (an
+// exact number, not a literal) can have, so that the two are never equal.
 bool is_finer_literal(const Bound& literal, const Bound& value);
 
-// The value of an operand that is a constant INTERVAL; nullptr: it is none, or NULL.
+// The value of a constant INTERVAL operand; nullptr for NULL and for other operands.
 inline const base::Interval* constant_interval(const Bound& bound) {
   const bool literal = bound.expression->kind == ExpressionKind::kLiteral;
   return literal ? std::get_if<base::Interval>(&bound.expression->literal) : nullptr;
@@ -50,62 +51,62 @@ inline const base::Interval* constant_interval(const Bound& bound) {
 
 using BoundResult = base::Result<Bound>;
 
-// An operand of a known type, its constants computed.
+// An operand of a known type, with its constants folded.
 Bound typed(ExpressionPtr expression, int64_t offset);
 
-// Type name for messages.
+// The type's name for messages.
 std::string type_name_of(const Bound& operand);
 
-// What becomes of the type: kUnseen where operands are only compared with each other, and number
-// literals of every kind take the column's.
+// kUnseen: the operands are only compared with each other, so number literals of every kind take
+// the column's type. kKept: the type is that of a result.
 enum class TypeIs { kKept, kUnseen };
-// The type that the operands now have. Fails with "<what> cannot mix <type> and <type>".
+// Unifies the operands and returns their type. Fails with "<what> cannot mix <type> and <type>".
 base::Result<base::DataType> unify(const SourceText& source, std::string_view what, int64_t offset,
                                    std::span<Bound*> operands, TypeIs type_is = TypeIs::kKept);
 
-// An untyped text literal as a value of the type; any other operand stays.
+// Converts an untyped text literal to the type; leaves other operands.
 base::Result<void> adopt_type(const SourceText& source, const base::DataType& type, Bound* operand);
 
-// The operand as a BOOLEAN predicate; `what` names the clause: "WHERE", "AND".
+// Makes the operand a BOOLEAN predicate; `what` names the clause: "WHERE", "AND".
 base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_view what,
                                          Bound operand);
 
-// left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ^, ^@, ||, and of bits
-// &, |, #, << and >>.
+// Binds left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ^, ^@, ||, and for the bit
+// operators &, |, #, << and >>.
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right);
-// ~~, ~~*, ~ and ~* (LIKE, ILIKE, regular expressions), and these with ! before them.
+// Binds ~~, ~~*, ~ and ~* (LIKE, ILIKE, regular expressions), and their negations with !.
 BoundResult bind_pattern_operator(const SourceText& source, std::string_view name, int64_t offset,
                                   Bound text, Bound pattern);
 inline bool is_pattern_operator(std::string_view name) {
   if (name.starts_with('!')) name.remove_prefix(1);
   return name == "~" || name == "~*" || name == "~~" || name == "~~*";
 }
-// The same of rows: = and <> column by column, <, <=, > and >= from the left.
+// Binds row comparisons: = and <> column by column; <, <=, > and >= lexicographically.
 BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
                               std::vector<Bound> left, std::vector<Bound> right);
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand);
-// ~ (of bits), @, |/ and ||/.
+// Binds the prefix operators ~ (of bits), @, |/ and ||/.
 BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
                                  Bound operand);
 
 bool is_function(std::string_view name);
-// Those of bind_function: for hints.
+// The functions that bind_function knows, for hints.
 std::vector<std::string> function_names();
-// name(arguments) for everything but aggregates. is_function(name).
+// Binds name(arguments) for all functions but aggregates. Requires is_function(name).
 BoundResult bind_function(const SourceText& source, std::string_view name, int64_t offset,
                           std::vector<Bound> arguments);
 
-// CAST(operand AS type). Fails where plan.h has no such cast.
+// Binds CAST(operand AS type). Fails if plan.h has no such cast.
 BoundResult bind_cast(const SourceText& source, const base::DataType& type, int64_t offset,
                       Bound operand);
 
-// The literal 'now', 'today', 'yesterday', 'tomorrow' or 'epoch' as a DATE or TIMESTAMP; nothing
-// where it is none of them, or the type neither.
+// The literal 'now', 'today', 'yesterday', 'tomorrow' or 'epoch' as a DATE or TIMESTAMP; nullopt
+// for other literals and types.
 std::optional<base::Value> named_moment(const SourceText& source, const base::DataType& type,
                                         const base::Value& literal);
 
-// The statement's moment.
+// The time at which the statement was given.
 ExpressionPtr current_timestamp(const SourceText& source);
 
 }  // namespace diptych::olap

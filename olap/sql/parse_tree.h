@@ -1,12 +1,13 @@
-// ParseTree: what libpg_query makes of one statement, and small accessors for its nodes.
+// ParseTree: the tree that libpg_query makes of one statement, and small accessors for its nodes.
 //
-// The nodes are libpg_query's own protobuf structures (pg_query/pg_query.pb-c.h): typed, with a
-// byte offset ("location") where the grammar keeps one.
+// The nodes are libpg_query's own protobuf structures (pg_query/pg_query.pb-c.h). They are typed,
+// and have a byte offset ("location") if the grammar keeps one.
 //
-// Limits     A statement has at most kStatementBytesMax bytes, kOperatorsMax operators, and nests
-//            kParenthesesMax parentheses: the parser's and our own recursion is as deep as the
-//            longest chain of operators, and libpg_query does not guard its stack.
-// Threads    Any; libpg_query keeps its state per thread. pg_query_exit() is never called.
+// Limits     a statement has at most kStatementBytesMax bytes and kOperatorsMax operators, and
+//            nests at most kParenthesesMax parentheses. The recursion of the parser and of our code
+//            is as deep as the longest chain of operators, and libpg_query does not guard its
+//            stack.
+// Threads    any; libpg_query keeps its state per thread. pg_query_exit() is never called.
 
 #pragma once
 
@@ -33,7 +34,8 @@ using NodeList = std::span<Node* const>;
 
 class ParseTree {
  public:
-  // Exactly one statement, in UTF-8. Fails with kSyntaxError, or kUnsupported past the limits.
+  // Parses exactly one statement in UTF-8. Fails with kSyntaxError, or with kUnsupported beyond the
+  // limits.
   static base::Result<ParseTree> parse(const SourceText& source);
 
   const Node& statement() const;
@@ -57,27 +59,27 @@ std::vector<std::string> strings_of(NodeList nodes);
 // "a.b" for the error messages.
 std::string joined(const std::vector<std::string>& names);
 
-// Where PostgreSQL puts tables that are made without a schema: here all of them are.
+// The schema in which PostgreSQL puts tables that name none; here it has all tables.
 inline constexpr std::string_view kPublicSchema = "public";
 
-// Direction and place of NULLs of an ORDER BY item; its column is the caller's. 42809 for USING
-// with an operator but < and >.
+// The direction and the place of NULLs of an ORDER BY item; the caller sets the column. Fails with
+// 42809 for USING with an operator other than < and >.
 base::Result<SortKey> sort_key_of(const SourceText& source, const PgQuery__SortBy& item);
 
-// Where the text of an expression or FROM item starts; -1 where the parser kept no place.
+// The offset at which an expression or FROM item starts; -1 if the parser kept none.
 int64_t start_of(const Node* node);
 
-// Whether the nodes say the same, wherever they were written.
+// True if the nodes are equal except for their places.
 bool same_expression(const Node& a, const Node& b);
 
-// Where the last UNION, INTERSECT or EXCEPT before the offset stands, or the offset: the parse tree
-// does not say.
+// The place of the last UNION, INTERSECT or EXCEPT before the offset, or the offset itself. The
+// parse tree does not have it.
 int64_t set_operation_before(const SourceText& source, int64_t offset);
 
-// What a person calls the construct, e.g. "window function"; for "... is not supported yet".
+// The construct's name for people, e.g. "window function", for "... is not supported yet".
 std::string construct_name(const Node& node);
 
-// The words that a statement begins with, e.g. "CREATE VIEW"; empty for a rare one.
+// The words with which a statement begins, e.g. "CREATE VIEW"; empty for rare ones.
 std::string_view statement_name(const Node& node);
 
 }  // namespace diptych::olap

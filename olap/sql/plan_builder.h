@@ -1,13 +1,13 @@
-// PlanBuilder: QueryBlocks to operators: predicates to the lowest place, joins in cost order, only
-// the columns that are used.
+// PlanBuilder: turns QueryBlocks into operators. It places predicates as low as possible, orders
+// joins by cost, and keeps only the columns that are used.
 //
-// A Domain's values are those of a copy of the plan that it is joined to. What such a copy could
-// not repeat, a limit, is a window: equal ones are computed once. So is a SELECT that the statement
-// runs several times, a CTE or the query of a nullable IN, where its rows may differ; all its uses
-// have all its columns.
+// The values of a Domain come from a copy of the plan to which the domain is joined. A limit, which
+// a copy could not repeat, becomes a window, because equal windows are computed once. So does a
+// SELECT that the statement runs several times (a CTE, or the query of a nullable IN), if its rows
+// may differ between runs; all its uses have all its columns.
 //
 // Limits     those of planning_work.h
-// Threads    one builder per statement; not shared. Consumes the blocks.
+// Threads    one builder for each statement; not shared. It consumes the blocks.
 
 #pragma once
 
@@ -24,11 +24,11 @@ class PlanBuilder {
  public:
   PlanBuilder(Estimator& estimator, SlotTable* slots) : estimator_(estimator), slots_(*slots) {}
 
-  // The statement's outermost block; its output columns are the visible outputs, in order.
+  // Plans the statement's outermost block; the output columns are the visible outputs, in order.
   Planned plan_statement(QueryBlock& block);
 
  private:
-  // plan_builder.cpp: what happens above FROM and WHERE.
+  // plan_builder.cpp: the clauses above FROM and WHERE.
   enum class Order : uint8_t { kKept, kFree };
   Planned plan_block(QueryBlock& block, const SlotSet& needed, Order order);
   Planned plan_input(QueryBlock& block, const SlotSet& needed);
@@ -98,8 +98,8 @@ class PlanBuilder {
   // recursion_planner.cpp
   Planned plan_recursion(JoinMember& member);
   Planned plan_working_rows(const JoinMember& member);
-  // Whether from round to round of the innermost recursion the one plan's rows change and the
-  // other's do not.
+  // True if, between the rounds of the innermost recursion, the rows of `changing` change and those
+  // of `staying` do not.
   bool stays_between_rounds(const Planned& changing, const Planned& staying) const;
 
   struct Round {
@@ -110,8 +110,8 @@ class PlanBuilder {
   Estimator& estimator_;
   SlotTable& slots_;
   std::unordered_map<uint32_t, Round> rounds_;  // by recursion whose step is being planned
-  uint32_t innermost_ = 0;                      // of them; 0: there is none
-  // By the id of a domain: the rows whose values it has, and the expressions.
+  uint32_t innermost_ = 0;                      // the innermost of them; 0: none
+  // By the id of a domain: the rows that have its values, and the expressions.
   std::unordered_map<uint32_t, std::pair<Planned, Expressions>> domains_;
 };
 

@@ -1,7 +1,7 @@
-// Planned: an operator tree under construction, with the slot of each of its output columns.
+// Planned: an operator tree under construction, with the slot of each output column.
 //
-// The make_ functions put one operator on top: they turn the slots of the given expressions into
-// positions and fill output types and nullability. Row estimates are the caller's.
+// The make_ functions put one operator on top. They turn the slots of the given expressions into
+// positions, and fill output types and nullability. The caller sets the row estimates.
 
 #pragma once
 
@@ -15,15 +15,16 @@ namespace diptych::olap {
 struct Planned {
   OperatorPtr root;
   std::vector<uint32_t> layout;  // slot of each output column of root
-  double unfiltered = 1;         // rows before any predicate, for the share that a key finds
+  double unfiltered = 1;         // rows before any predicate, for the share of keys that match
   std::vector<std::vector<uint32_t>> unique_keys;  // sets of slots without duplicates
   bool single_row = false;                         // at most one row, whatever the data
-  // Rows, perhaps more, that this plan added columns of subqueries to: a shorter way to a domain.
+  // The plan before columns of subqueries were added, with the same rows or more. A domain can be
+  // computed from it at less cost.
   std::shared_ptr<const Planned> base;  // shared_ptr: plans above it have it, too
 
   double rows() const { return root->estimated_rows; }
   bool has(uint32_t slot) const;
-  bool has_all(const Expression& expression) const;  // every column of it
+  bool has_all(const Expression& expression) const;  // has every column of the expression
 };
 
 // A set of slots, growing with the statement's.
@@ -39,7 +40,7 @@ class SlotSet {
   void add(const Expressions& expressions) {
     for (const ExpressionPtr& expression : expressions) add(*expression);
   }
-  // What joining them reads of the rows around.
+  // Adds the slots of the outer rows that joining the subqueries reads.
   void add(const std::vector<SubqueryJoin>& subqueries) {
     for (const SubqueryJoin& subquery : subqueries) add(subquery);
   }
@@ -59,48 +60,49 @@ class SlotSet {
 
 Planned make_scan(const base::TableSchema& table, const std::vector<base::ColumnId>& columns,
                   std::vector<uint32_t> layout, Expressions predicates);
-// Row by row; the rows' types are the first one's.
+// `expressions` are row by row; the types are those of the first row.
 Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
 
-// Rows of all inputs, whose columns have the same types and slots.
+// Appends the rows of all inputs, whose columns have the same types and slots.
 Planned make_append(std::vector<Planned> inputs);
 
-// The columns, of the given types, are those of both.
+// Both inputs have these columns, of the given types.
 Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step,
                        std::vector<base::DataType> types);
 Planned make_working_rows(uint32_t recursion, std::vector<base::DataType> types,
                           std::vector<uint32_t> layout);
 bool reads_working_rows(const Operator& op, uint32_t recursion);
 
-// Every row for each set, whose keys are the first columns; the set's number comes last.
+// Repeats every row for each set, whose keys are the first columns; the set's number comes last.
 Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot);
 
-// The last column says how often a row comes; in its place comes the number of the copy, from 1.
+// Repeats each row as often as its last column says, and replaces that column by the copy's number,
+// from 1.
 Planned make_repeat(Planned input);
 
-// The same rows once more, if is_repeatable: the whole tree is copied.
+// Copies the whole tree, which gives the same rows if is_repeatable.
 Planned copy_of(const Planned& planned);
 OperatorPtr copy_of(const Operator& op);
 std::shared_ptr<const Planned> share(const Planned& planned);  // shared_ptr: Planned::base
 bool is_repeatable(const Operator& op);
-size_t size_of(const Operator& op);  // operators
+size_t size_of(const Operator& op);  // number of operators
 
-// Without predicates: the input itself.
+// Returns the input itself if there are no predicates.
 Planned make_filter(Planned input, Expressions predicates);
 
-// conditions: equalities with one side on each input become keys, the rest `predicates`, behind
-// those `beside` the keys. The result is over the probe side, and over the build side where the
-// kind says so.
+// Of the conditions, equalities with one side on each input become keys, and the others become
+// `predicates`, after those in `beside`. The output has the probe side's columns, and the build
+// side's if the join kind outputs them.
 Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions,
                   Expressions beside = {});
 
-// The input itself where the expressions are its columns in order.
+// Returns the input itself if the expressions are its columns in order.
 Planned make_project(Planned input, Expressions expressions, std::vector<uint32_t> layout);
 
 Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> aggregates,
                        std::vector<uint32_t> layout);
 
-// Functions over columns of the input, whose results get the slots.
+// Computes functions over columns of the input; the results get the slots.
 Planned make_window(Planned input, std::vector<uint32_t> partition, std::vector<SortKey> keys,
                     std::vector<WindowFunction> functions, const std::vector<uint32_t>& slots);
 

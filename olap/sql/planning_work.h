@@ -1,11 +1,11 @@
-// PlanningWork: what the planning of one statement may cost. Its loops tell it of each step, and it
-// ends the planning where the query was stopped, or the plan would become too large.
+// PlanningWork: limits the cost of planning one statement. The loops of planning report each step,
+// and it ends the planning if the query is stopped or the plan would become too large.
 //
-// What runs inside libpg_query, before the first step, cannot be ended: up to 1.1 s of CPU for
-// a statement of kStatementBytesMax.
+// libpg_query runs before the first step and cannot be stopped; it takes up to 1.1 s of CPU for a
+// statement of kStatementBytesMax.
 //
-// Threads    one statement's; not shared. The control is stopped by any.
-// Errors     PlanningEnd, which prepare() catches: nobody else does.
+// Threads    one for each statement; not shared. Any thread may stop the control.
+// Errors     PlanningEnd, which only prepare() catches.
 
 #pragma once
 
@@ -18,16 +18,16 @@
 
 namespace diptych::olap {
 
-// Of a SELECT list, GROUP BY, ORDER BY or VALUES, of the aggregates and window functions of one
-// SELECT, of a row: as PostgreSQL has it. Lists are searched from the start, so this bounds that.
+// The limit on members of a SELECT list, GROUP BY, ORDER BY, VALUES or row, and on aggregates and
+// window functions of one SELECT, as in PostgreSQL. It bounds searches, which begin at the start.
 inline constexpr size_t kColumnsMax = 1664;
-// Of all SELECTs of a statement, and of the tables that they read.
+// The limit on columns of all SELECTs of a statement, and of the tables that they read.
 inline constexpr size_t kStatementColumnsMax = 100'000;
 inline constexpr size_t kCopiesMax = 5'000;  // operators
-// Of one expression: what names an operand twice (BETWEEN, CASE x WHEN, IS DISTINCT FROM) within
-// itself 30 times would be 2^30 nodes.
+// The limit on nodes of one expression. Some constructs use an operand twice (BETWEEN, CASE x WHEN,
+// IS DISTINCT FROM); nested 30 deep, they would have 2^30 nodes.
 inline constexpr size_t kExpressionNodesMax = 600'000;
-// Predicates that are tried on samples, at most 2 ms each.
+// The limit on predicates that are evaluated on samples, at most 2 ms each.
 inline constexpr size_t kSampledMax = 64;
 
 struct PlanningEnd {
@@ -36,15 +36,15 @@ struct PlanningEnd {
 
 class PlanningWork {
  public:
-  // Both outlive it; nobody stops what has no control.
+  // Both arguments outlive it. Without a control, planning cannot be stopped.
   PlanningWork(const SourceText& source, const QueryControl* control)
       : source_(source), control_(control) {}
 
-  // An expression is bound or estimated, a list searched, a table joined.
+  // Reports a step: an expression bound or estimated, a list searched, a table joined.
   void step() const {
     if (control_ != nullptr && control_->is_stopped()) throw PlanningEnd{control_->error()};
   }
-  // A list of the statement has so many members: `what` has them, "a SELECT".
+  // Checks the number of members of a list; `what` names its owner, such as "a SELECT".
   void check_columns(size_t count, const char* what) const {
     step();
     if (count > kColumnsMax) fail_columns(what);
@@ -55,13 +55,13 @@ class PlanningWork {
   void check_expression(size_t nodes) const {
     if (nodes > kExpressionNodesMax) fail_expression();
   }
-  // Operators that stand in a plan once more.
+  // Reports operators that are copied within a plan.
   void add_copies(size_t operators) {
     step();
     copies_ += operators;
     if (copies_ > kCopiesMax) fail_copies();
   }
-  // Whether one more predicate may be tried on a sample.
+  // True if one more predicate may be evaluated on a sample.
   bool takes_sample() {
     step();
     return samples_++ < kSampledMax;

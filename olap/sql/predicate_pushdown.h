@@ -1,14 +1,15 @@
-// Predicate pushdown: conditions on what a derived table, a set operation or a GROUP BY gives, put
-// where its rows come from, so that fewer are grouped, numbered and joined.
+// Predicate pushdown: moves conditions on the outputs of a derived table, a set operation or a
+// GROUP BY down to its inputs, so that fewer rows are grouped, numbered and joined.
 //
 //   GROUP BY        a condition on group keys holds for all rows of a group or for none
-//   windows         so does one on what all of them are partitioned by, for a partition's rows
-//   set operations  a row's condition is asked of the inputs' rows
-//   left joins      what a condition says of a column, an equality of ON says of the other side's
+//   windows         a condition on columns by which all windows are partitioned holds for all rows
+//                   of a partition or for none
+//   set operations  a condition on a row is evaluated on the inputs' rows
+//   left joins      an equality of ON carries a condition on one side's column to the other's
 //
-// Only conditions that cannot fail move, since they meet rows that they would not have met. Blocks
-// that choose rows by their order or number (LIMIT, DISTINCT ON), and CTEs that are named several
-// times, which are computed once, keep theirs above them.
+// Only conditions that cannot fail move, because they are then evaluated for further rows. No
+// condition moves into a block that chooses rows by order or number (LIMIT, DISTINCT ON), or into a
+// CTE that is named several times, which is computed once.
 
 #pragma once
 
@@ -16,14 +17,14 @@
 
 namespace diptych::olap {
 
-// Moves into the member those of the predicates, which are on its slots alone, that its rows'
-// sources can be asked. What is left holds for its rows.
+// Moves those of the predicates into the member that its inputs can evaluate. All are over its
+// slots alone. The remaining ones apply to its rows.
 void push_down(JoinMember& member, Expressions* predicates);
 
-// Moves conditions of HAVING that are on group keys alone in front of the grouping.
+// Moves conditions of HAVING over group keys alone below the grouping.
 void push_down_having(QueryBlock& block);
 
-// What the predicates say of columns that the condition equates with those that they name.
+// The predicates carried over to columns that the condition equates with theirs.
 Expressions carried_over(const Expressions& predicates, const Expression& condition);
 
 }  // namespace diptych::olap

@@ -2,8 +2,8 @@
 //
 //   factor   (a AND b) OR (a AND c)  ->  a AND (b OR c)
 //   imply    (r1 AND s1) OR (r2 AND s2), r over one member  ->  additionally r1 OR r2 for its scan
-//   early    the same above a join, and what aggregates over it ask, r over texts of its build side
-//            ->  r1, r2 are columns there
+//   early    the same above a join, or in an aggregate over it, r over texts of the build side
+//            ->  r1, r2 become columns there
 //   not      NOT (x <> y)  ->  x = y; NOT (r OR s)  ->  NOT r AND NOT s
 //   same     x IS NOT DISTINCT FROM y, or x = y OR both are NULL  ->  equalities, NULL to NULL
 //   strict   a predicate that is not true when the columns it names are NULL turns a LEFT JOIN that
@@ -17,33 +17,34 @@
 
 namespace diptych::olap {
 
-// The predicate with its NOTs further down, or gone. Not for what may be a group key: equal texts
-// have equal forms there.
+// Moves the predicate's NOTs down, or removes them. Not for expressions that may be group keys,
+// which are compared by their written form.
 ExpressionPtr push_nots(ExpressionPtr predicate);
 
-// Conjuncts that are true where the given ones are, with equalities for IS NOT DISTINCT FROM.
+// Equivalent conjuncts with equalities in place of IS NOT DISTINCT FROM.
 Expressions null_safe_keys(Expressions conjuncts);
 
-// Those, and what all branches of an OR share is taken out of it.
+// As above, and factors out conjuncts that all branches of an OR share.
 Expressions factor_common(Expressions conjuncts);
 
-// For a disjunction whose every branch has conjuncts that satisfy `eligible`: the disjunction of
-// those; nullptr otherwise.
+// If every branch of a disjunction has conjuncts that satisfy `eligible`, the disjunction of those;
+// otherwise nullptr.
 ExpressionPtr implied_disjunction(const Expression& predicate,
                                   const std::function<bool(const Expression&)>& eligible);
 
-// Whether no value of its columns makes it fail, as far as its form says: comparisons, LIKE, IN, IS
-// NULL, AND, OR and NOT, of columns, literals, and a text's length, code and first characters.
+// True if the expression's form shows that no values of its columns make it fail: comparisons,
+// LIKE, IN, IS NULL, AND, OR and NOT over columns, literals, and a text's length, code and first
+// characters.
 bool cannot_fail(const Expression& expression);
 
-// Puts in the place of the largest parts which are `eligible`, and compare texts, what `column`
-// gives for them: so a text is looked at once a row of a join's side, and not for every pair.
-// Parts that may fail stay, since there may be no pair.
+// Replaces the largest `eligible` parts that compare texts by the columns that `column` returns. So
+// a text is compared once for each row of a join's side, and not for each pair. Parts that may fail
+// stay, because there may be no pair.
 void take_text_parts(ExpressionPtr* expression,
                      const std::function<bool(const Expression& part)>& eligible,
                      const std::function<ExpressionPtr(ExpressionPtr part)>& column);
 
-// True if the predicate cannot be true where all `slots` are NULL.
+// True if the predicate cannot be true when all `slots` are NULL.
 bool rejects_nulls(const Expression& predicate, const std::vector<uint32_t>& slots);
 
 }  // namespace diptych::olap

@@ -1,8 +1,8 @@
 // QueryBlock: one SELECT after binding and before planning. All names are resolved to slots.
 //
-// Slot       the number of a column of the statement: of a table in FROM, of a block's output, of a
-//            group key or an aggregate. Unique over the statement; slots of an inner block are
-//            numbered after those that its outer block's FROM offers it.
+// Slot       the number of a column of the statement: of a table in FROM, a block's output, a group
+//            key or an aggregate. Slots are unique in the statement. Those of an inner block come
+//            after the slots that its outer block's FROM offers it.
 // Order of evaluation in a block
 //   from -> group_keys and aggregates -> subqueries -> having -> windows -> window_subqueries ->
 //   outputs -> distinct -> sort -> limit -> repetition
@@ -24,13 +24,13 @@ struct Slot {
   std::string name;
   base::DataType type;
   bool nullable = true;                      // as seen by the block's expressions
-  const base::TableSchema* table = nullptr;  // where the slot is a column of a table,
-  base::ColumnId column;                     // and which
+  const base::TableSchema* table = nullptr;  // the table, if the slot is a column of one,
+  base::ColumnId column;                     // and the column
 };
 
 class SlotTable {
  public:
-  // The work outlives it. All stages have the table, so what they may cost goes with it.
+  // The work outlives the table. It is kept here because all stages of planning have the table.
   explicit SlotTable(PlanningWork* work) : work_(work) {}
 
   PlanningWork& work() const { return *work_; }
@@ -55,17 +55,17 @@ struct QueryBlock;
 struct LeftJoin;
 struct SetOperation;
 
-// What a subquery takes from the rows around it where conditions on its rows cannot say it
-// (unnesting.h): inside, members `domain` with this id offer the distinct values of some
-// expressions there.
+// The dependency of a subquery on its outer rows, if conditions cannot express it (unnesting.h).
+// Inside the subquery, members `domain` with this id offer the distinct values of these expressions
+// over the outer rows.
 struct Domain {
   uint32_t id = 0;  // a slot that names no column; 0: there is no domain
   Expressions values;
 };
 
-// What is joined: a table, a block (derived table), a LEFT JOIN as a whole, a set operation, the
-// rows of VALUES, the values of a Domain, or a recursion's rows of the round before. Exactly one is
-// set.
+// A member of a join: a table, a block (derived table), a whole LEFT JOIN, a set operation, the
+// rows of VALUES, the values of a Domain, or the rows of a recursion's previous round. Exactly one
+// is set.
 struct JoinMember {
   const base::TableSchema* table = nullptr;
   std::string alias;  // the table's, for EXPLAIN
@@ -85,8 +85,8 @@ struct JoinMember {
 
 struct SubqueryJoin;
 
-// A truth value over texts that somebody above asks for: a column of this slot, where it is worth
-// while to have it below a join (predicate_rules.h).
+// A truth value over texts that an operator above needs. It becomes a column with this slot if it
+// pays to compute it below a join (predicate_rules.h).
 struct TextPart {
   ExpressionPtr expression;
   uint32_t slot;
@@ -107,28 +107,28 @@ struct JoinGroup {
 };
 
 struct LeftJoin {
-  bool full = false;   // rows of the optional side without a match stay, too
-  bool inner = false;  // rows of the preserved side without a match go; it has a domain
-  bool value = false;  // of a scalar subquery: each row has one match at most
-  Domain domain;       // of the optional side, over the preserved one: LATERAL
+  bool full = false;   // keeps rows of the optional side without a match, too
+  bool inner = false;  // drops rows of the preserved side without a match; it has a domain
+  bool value = false;  // for a scalar subquery: each row has at most one match
+  Domain domain;       // of the optional side, over the preserved one (LATERAL)
   JoinGroup preserved;
   JoinGroup optional;
   Expressions on;  // over both sides
 };
 
-// A subquery of WHERE, SELECT and so on, joined to the rows around it by conditions over slots of
-// both. EXISTS and IN: rows with (kSemi) or without (kAnti) a row of `inner` for which they hold,
-// or all rows and whether there is one, in `mark` (kMark). A value: kLeft, or kInner where there is
-// always exactly one row.
+// A subquery of WHERE, SELECT and so on, joined to its outer rows by conditions over slots of both.
+// EXISTS and IN keep the rows with (kSemi) or without (kAnti) a row of `inner` for which the
+// conditions hold, or keep all rows and set `mark` to whether there is one (kMark). A value uses
+// kLeft, or kInner if there is always exactly one row.
 struct SubqueryJoin {
   JoinKind kind = JoinKind::kSemi;
   JoinGroup inner;
   Expressions conditions;
   Domain domain;  // of inner
   uint32_t mark = 0;
-  uint32_t first_slot = 0;  // of the subquery's own slots, [first_slot, end_slot)
+  uint32_t first_slot = 0;  // the subquery's own slots are [first_slot, end_slot)
   uint32_t end_slot = 0;
-  int64_t offset = -1;  // where it was written
+  int64_t offset = -1;  // its place in the text
 };
 
 struct OutputColumn {
@@ -138,7 +138,7 @@ struct OutputColumn {
   bool untyped = false;  // a literal whose type a set operation may still decide
 };
 
-// An expression that is a column of its own for a window: partitions, order, arguments, bounds.
+// An expression that becomes a column for a window: partitions, order, arguments, bounds.
 struct WindowColumn {
   ExpressionPtr expression;
   uint32_t slot = 0;
@@ -154,8 +154,8 @@ struct WindowCall {
 // Functions that share their partitions and order.
 struct Window {
   std::vector<WindowColumn> columns;
-  std::vector<size_t> partition;  // numbers of columns
-  std::vector<SortKey> order;     // the same
+  std::vector<size_t> partition;  // numbers in `columns`
+  std::vector<SortKey> order;     // likewise
   std::vector<WindowCall> calls;
 };
 
@@ -171,31 +171,32 @@ struct QueryBlock {
   bool aggregated = false;
   Expressions group_keys;
   std::vector<uint32_t> group_slots;
-  // Of GROUPING SETS, ROLLUP and CUBE, by set: which keys it has. Empty: one set of all keys.
+  // The keys of each set of GROUPING SETS, ROLLUP and CUBE. Empty: one set of all keys.
   std::vector<std::vector<bool>> grouping_sets;
-  std::vector<uint32_t> expanded_slots;  // the keys as the sets have them
+  std::vector<uint32_t> expanded_slots;  // the keys after expansion
   uint32_t set_slot = 0;                 // the set's number, before and after the grouping
   std::vector<Aggregate> aggregates;
   std::vector<uint32_t> aggregate_slots;
-  std::vector<SubqueryJoin> subqueries;  // above the grouping: what having and outputs use
+  std::vector<SubqueryJoin> subqueries;  // above the grouping; used by having and outputs
   Expressions having;
   std::vector<Window> windows;                  // evaluated after having
-  std::vector<SubqueryJoin> window_subqueries;  // above those: what asks for their results
-  std::vector<OutputColumn> outputs;            // the visible ones, then those only sorted by
+  std::vector<SubqueryJoin> window_subqueries;  // above the windows; they use their results
+  std::vector<OutputColumn> outputs;            // the visible ones, then those only for sorting
   size_t visible_outputs = 0;
   bool distinct = false;
-  std::vector<size_t> distinct_on;  // outputs; the first row in the order of sort stays
-  uint32_t distinct_slot = 0;       // a row's number among those
-  bool with_ties = false;           // rows that sort like the last one within `limit` stay, too
-  uint32_t number_slot = 0;         // of a limit by rank, or by value: a row's number, and its rank
-  uint32_t rank_slot = 0;
-  std::vector<size_t> limit_partition;  // outputs: the limit is one for each of their values
+  std::vector<size_t> distinct_on;  // outputs; keeps the first row in the order of `sort`
+  uint32_t distinct_slot = 0;       // a row's number among rows with equal distinct_on
+  bool with_ties = false;           // keeps rows that sort like the last one within `limit`, too
+  uint32_t number_slot = 0;         // for a limit by rank or by value: a row's number,
+  uint32_t rank_slot = 0;           // and its rank
+  std::vector<size_t> limit_partition;  // outputs; the limit applies to each of their values
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
-  // An output: how often the row comes (BIGINT); 0: once. Then it has the copy's number, from 1.
+  // The output that says how often a row is repeated (BIGINT); afterwards it has the copy's number,
+  // from 1. 0: rows are not repeated.
   uint32_t repeat_slot = 0;
-  // How often the SELECT that this is has been bound, once all is bound; null: nobody wrote it.
+  // How often this SELECT has been bound, after binding; nullptr: it is not in the text.
   const unsigned* times_bound = nullptr;
 };
 
@@ -204,36 +205,36 @@ enum class SetOperator : uint8_t { kUnion, kIntersect, kExcept };
 struct SetOperation {
   SetOperator kind = SetOperator::kUnion;
   bool all = false;
-  // A recursive query's number, from 1; the second input has a member `working` with it.
+  // A recursive query's number, from 1; the second input has a member `working` with this number.
   uint32_t recursion = 0;
   std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
-  // By input: its outputs, in what represents the result's types; these may have more digits.
+  // By input: its outputs, represented as the result's types, which may have more digits.
   std::vector<Expressions> columns;
-  // INTERSECT and EXCEPT, and what they count by distinct row: rows of the left and the right side.
+  // For INTERSECT and EXCEPT: each row's marks of its side, and their counts by distinct row.
   std::vector<uint32_t> marks;
   std::vector<uint32_t> counts;
-  uint32_t repeat = 0;  // how often the row comes, of ALL
+  uint32_t repeat = 0;  // with ALL: how often the row is repeated
 };
 
-// The tables that the planner may have to join at once: a LEFT JOIN may turn into an inner one,
-// whose members then join those around it.
+// The number of tables that the planner may have to join at once. A LEFT JOIN may become an inner
+// join, whose members then belong to the group around it.
 size_t width_of(const JoinGroup& group);
 
-// The table that has the slot, at any depth of joins; nullptr: none has it.
+// The table that has the slot, at any depth of joins, or nullptr.
 const JoinMember* table_with(const JoinGroup& group, uint32_t slot);
 
-// Whether it names what one of the subqueries gives.
+// True if the expression names an output of one of the subqueries.
 bool names_a_subquery(const std::vector<SubqueryJoin>& subqueries, const Expression& expression);
 
-// The block as a member of a join: a derived table.
+// Makes the block a member of a join: a derived table.
 JoinMember derived_member(std::unique_ptr<QueryBlock> block);
 
-// Whether running the block once more, over the same rows in another order, may give other rows:
-// what is chosen or numbered by an order that may have ties, and sums of DOUBLEs. Blocks in it are
-// left to themselves.
+// True if a second run of the block, over the same rows in another order, may give other rows:
+// because rows are chosen or numbered by an order that may have ties, or because DOUBLEs are
+// summed. Nested blocks are not examined.
 bool rows_may_differ(const QueryBlock& block);
 
-// Calls visit with every column that is named in the block, the group or the member, at any depth.
+// Calls visit for every column that the block, the group or the member names, at any depth.
 using VisitColumn = std::function<void(const Expression& column)>;
 void for_each_column(const QueryBlock& block, const VisitColumn& visit);
 void for_each_column(const JoinGroup& group, const VisitColumn& visit);

@@ -1,10 +1,11 @@
-// WITH RECURSIVE before its names are resolved: which of its queries name themselves, and that they
-// do so as PostgreSQL's grammar of it says (parse_cte.c there):
+// WITH RECURSIVE before its names are resolved: finds the queries that name themselves, and checks
+// that they have the form that PostgreSQL requires (parse_cte.c there):
 //
 //   name AS (first term UNION [ALL] recursive term)
 //
-// with one reference, in the FROM of the recursive term: in no subquery, where no row is made NULL,
-// on no side of EXCEPT or INTERSECT ALL. Queries that name each other in a ring are refused.
+// There is one reference, in the FROM of the recursive term. It is not in a subquery, not on the
+// nullable side of an outer join, and not in EXCEPT or INTERSECT ALL. Queries that name each other
+// in a ring are refused.
 
 #pragma once
 
@@ -14,7 +15,7 @@
 
 namespace diptych::olap {
 
-// By query of the clause: whether it is recursive. Fails with 42P19, or kUnsupported.
+// For each query of the clause, whether it is recursive. Fails with 42P19 or kUnsupported.
 base::Result<std::vector<bool>> recursive_queries(const SourceText& source,
                                                   const PgQuery__WithClause& with);
 

@@ -1,7 +1,7 @@
-// Scope: the tables that a SELECT's expressions can name, and how a name becomes a slot.
+// Scope: the tables that a SELECT's expressions can name, and the resolution of names to slots.
 //
-// A name is looked up in the block's own tables first, then in those of the block around it: what
-// is found there is a correlated reference. An aggregate, too, may belong to a block around.
+// A name is looked up in the block's own tables first, then in those of the blocks around it, which
+// makes it a correlated reference. An aggregate may belong to a block around it, too.
 
 #pragma once
 
@@ -18,9 +18,9 @@ namespace diptych::olap {
 struct ScopeColumn {
   std::string name;
   uint32_t slot = 0;
-  bool merged = false;                      // a column of a JOIN ... USING stands for it
-  std::vector<uint32_t> otherwise = {};     // the first of these that is not NULL, where slot is
-  std::optional<base::DataType> type = {};  // of the values, where it is not their slots'
+  bool merged = false;                      // a column of a JOIN ... USING replaces it
+  std::vector<uint32_t> otherwise = {};     // if `slot` is NULL, the first of these that is not
+  std::optional<base::DataType> type = {};  // the values' type, if it is not their slots'
 };
 
 // The column's value.
@@ -29,33 +29,35 @@ ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots);
 struct ScopeTable {
   std::string alias;
   std::vector<ScopeColumn> columns;
-  std::string table = {};  // whose alias it is; empty: no table's
-  bool joined = false;     // the alias of a join: its rows are never NULL
+  std::string table = {};  // the table that has this alias; empty: none
+  bool joined = false;     // the alias of a join, whose rows are never NULL
 };
 
 class ExpressionBinder;
 
 class Scope {
  public:
-  // `expressions`: whose names these are.
+  // `expressions` binds the expressions that use this scope.
   Scope(const Scope* outer, ExpressionBinder* expressions)
       : outer_(outer), expressions_(expressions) {}
 
   const Scope* outer() const { return outer_; }
-  // Of a derived table: the FROM that it stands in, whose tables it could name with LATERAL.
+  // For a derived table: sets the FROM in which it stands, whose tables LATERAL would let it name.
   void stand_in(const Scope* from) { from_ = from; }
   ExpressionBinder* expressions() const { return expressions_; }
 
-  // Fails where the alias is taken.
+  // Adds a table. Fails if the alias is taken.
   base::Result<void> add(const SourceText& source, int64_t offset, ScopeTable table);
   base::Result<void> check_name(const SourceText& source, int64_t offset,
                                 std::string_view alias) const;
 
-  // Aliases of the tables so far may be taken again, until end_names of what this gave.
+  // From now on the aliases of earlier tables may be taken again, until end_names() is called with
+  // the result.
   size_t start_names() { return std::exchange(first_named_, tables_.size()); }
   void end_names(size_t around) { first_named_ = around; }
 
-  // `table` is empty for an unqualified name. Fails with the position, and the nearest names.
+  // Resolves a name; `table` is empty for an unqualified one. Errors have the position and suggest
+  // similar names.
   base::Result<const ScopeColumn*> resolve(const SourceText& source, int64_t offset,
                                            std::string_view table, std::string_view column) const;
 
@@ -63,7 +65,7 @@ class Scope {
   const ScopeColumn* find_own(std::string_view column) const;
 
   const ScopeTable* find_table(std::string_view alias) const;
-  // No table has this alias, here or around; with the alias that it could be.
+  // The error for an alias that no table has, here or around; it suggests a similar alias.
   base::Error unknown_table(const SourceText& source, int64_t offset, std::string_view alias) const;
   std::vector<ScopeTable>& tables() { return tables_; }
   const std::vector<ScopeTable>& tables() const { return tables_; }
@@ -76,7 +78,7 @@ class Scope {
   const Scope* from_ = nullptr;
   ExpressionBinder* expressions_;
   std::vector<ScopeTable> tables_;
-  size_t first_named_ = 0;  // of the tables whose aliases are taken
+  size_t first_named_ = 0;  // the first of the tables whose aliases are taken
 };
 
 }  // namespace diptych::olap

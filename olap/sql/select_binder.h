@@ -1,11 +1,11 @@
-// SelectBinder: one SELECT's parse tree to a QueryBlock.
+// SelectBinder: turns one SELECT's parse tree into a QueryBlock.
 //
-// A SelectBinder binds one block; derived tables, CTEs and subqueries get one each. CTEs are bound
-// again at every use (inlined); a recursive one is a set operation whose second input names the
-// rows of the round before.
+// A SelectBinder binds one block; derived tables, CTEs and subqueries have their own. A CTE is
+// bound again at every use (inlined). A recursive CTE is a set operation whose second input names
+// the rows of the previous round.
 //
-// Limits     A statement has at most kBlocksMax blocks, counting CTEs at each use, and nests
-//            kBlocksDeepMax deep.
+// Limits     a statement has at most kBlocksMax blocks, where a CTE counts at each use, and nests
+//            at most kBlocksDeepMax deep.
 
 #pragma once
 
@@ -27,7 +27,7 @@ namespace diptych::olap {
 inline constexpr unsigned kBlocksMax = 600;
 inline constexpr unsigned kBlocksDeepMax = 30;
 
-// What all blocks of a statement share while they are bound.
+// The state that all blocks of a statement share while they are bound.
 struct StatementBinding {
   const SourceText& source;
   const base::Catalog& catalog;
@@ -37,36 +37,36 @@ struct StatementBinding {
   unsigned blocks = 0;
   unsigned depth = 0;
   uint32_t recursions = 0;
-  std::unordered_set<const PgQuery__CommonTableExpr*> named;             // that stand in some FROM
+  std::unordered_set<const PgQuery__CommonTableExpr*> named;             // CTEs that a FROM names
   std::unordered_map<const PgQuery__SelectStmt*, unsigned> times_bound;  // QueryBlock::times_bound
 };
 
-// A recursive query as its recursive term sees it: rows of the round before.
+// A recursive query as its recursive term sees it: the rows of the previous round.
 struct WorkingTable {
   uint32_t recursion;  // SetOperation::recursion
-  ScopeTable table;    // names, and the slots that tell the types
+  ScopeTable table;    // the names, and the slots that have the types
 };
 
-// Whether a block may name columns of the query around it.
+// Says if a block may name columns of the query around it.
 enum class Correlation : uint8_t { kRefused, kAllowed };
 
-// The WITH queries that a block can name: its own and, behind `outer`, those around it.
+// The WITH queries that a block can name: its own and, through `outer`, those around it.
 struct CteScope {
   struct Entry {
     std::string name;
     const PgQuery__CommonTableExpr* query = nullptr;
     uint32_t recursion = 0;                 // a recursive query's number, from 1
-    const WorkingTable* working = nullptr;  // within the recursive term, in place of the query
+    const WorkingTable* working = nullptr;  // replaces the query within the recursive term
   };
   std::vector<Entry> entries;
-  bool recursive = false;  // they see each other; otherwise, those before them
+  bool recursive = false;  // they see each other; otherwise, only earlier ones
   const CteScope* outer = nullptr;
-  // What they can name themselves: of where the WITH stands, and not of where they are used.
+  // The scope for their own names: that of the WITH, and not that of their use.
   const Scope* around = nullptr;
   Correlation correlation = Correlation::kRefused;
 };
 
-// The group keys of one grouping set, by their number in the block.
+// The group keys of one grouping set, by number in the block.
 using GroupingKeys = std::vector<size_t>;
 
 class SelectBinder : private SubqueryBinder {
@@ -128,7 +128,7 @@ class SelectBinder : private SubqueryBinder {
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       const CteScope::Entry* cte, std::string_view name, int64_t offset,
                       const CteScope* ctes, JoinGroup& group);
-  // WITH queries are bound where they stand in a FROM; what is wrong in the others is wrong too.
+  // WITH queries are bound where a FROM names them. This checks the others.
   Status check_unnamed_queries();
   Status bind_lateral(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       std::string_view name, int64_t offset, JoinGroup& group);
@@ -157,7 +157,7 @@ class SelectBinder : private SubqueryBinder {
   struct InnerQuery {
     SubqueryJoin join;
     Expressions outputs;   // over slots of join.inner, or of this query
-    bool one_row = false;  // exactly one, whatever the data
+    bool one_row = false;  // it has exactly one row, whatever the data
   };
   static bool exists(const PgQuery__SubLink& subquery);
   base::Result<InnerQuery> bind_inner(const PgQuery__SubLink& subquery);
@@ -220,25 +220,25 @@ class SelectBinder : private SubqueryBinder {
   std::unique_ptr<QueryBlock> block_;
   ColumnOffsets offsets_;
   ExpressionBinder expressions_;
-  bool only_rows_ = false;               // of EXISTS: there may be no columns
-  std::vector<int64_t> output_offsets_;  // where each output was written
-  // Outputs and what they were written as, to find those of the same text: their subqueries are
-  // one.
+  bool only_rows_ = false;               // for EXISTS: there may be no columns
+  std::vector<int64_t> output_offsets_;  // the place of each output in the text
+  // Outputs by their nodes, to find outputs with the same text, which share their subqueries.
   std::vector<std::pair<const Node*, size_t>> written_outputs_;
-  // SELECT's items that GROUP BY names: bound once, since each time makes a subquery's slots anew.
+  // SELECT's items that GROUP BY names. They are bound once, because binding makes new slots for a
+  // subquery each time.
   struct GroupedTarget {
     ExpressionPtr expression;
     size_t key = 0;
   };
   const Node* series_ = nullptr;  // generate_series() or unnest() in SELECT
   std::unordered_map<const Node*, GroupedTarget> grouped_targets_;
-  std::unordered_map<size_t, size_t> literal_outputs_;  // outputs that are literals: their keys
+  std::unordered_map<size_t, size_t> literal_outputs_;  // by output that is a literal: its key
   std::vector<SubqueryJoin> pending_;          // of SELECT, HAVING and ORDER BY, not yet placed
-  JoinGroup* scalar_group_ = nullptr;          // where a subquery goes now; null: pending_
+  JoinGroup* scalar_group_ = nullptr;          // receives the next subquery; nullptr: pending_
   Expressions* lateral_conditions_ = nullptr;  // in the right side of an outer join: its ON
 };
 
-// Where the first column of a SELECT, of the first one of a set operation, or of VALUES stands.
+// The place of the first column of a SELECT, a set operation or VALUES.
 int64_t place_of(const PgQuery__SelectStmt& select);
 
 // The name that PostgreSQL gives an output column without an alias.

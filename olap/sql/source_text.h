@@ -1,4 +1,5 @@
-// SourceText: the SQL text of one statement, when it was given, and errors that point into it.
+// SourceText: the SQL text of one statement, the time when it was given, and errors that point into
+// the text.
 //
 // Offsets are bytes from the start of the text, as the parser gives them; a negative offset means
 // "somewhere in the statement". Lines and columns count from 1, columns in characters of UTF-8.
@@ -23,17 +24,17 @@ class SourceText {
   explicit SourceText(std::string_view sql);
 
   const std::string& sql() const { return sql_; }
-  // What now() is, wherever the statement has it.
+  // The value of now() everywhere in the statement.
   base::Timestamp moment() const { return moment_; }
 
-  // The message with the position and the token there.
+  // An error with the message, the position and the token there.
   base::Error error(base::ErrorCode code, int64_t offset, std::string_view message) const;
 
-  // kInvalidArgument at the offset. The SQLSTATE by default: 42601, a statement that PostgreSQL
-  // would call a syntax error too.
+  // A kInvalidArgument error at the offset. The default SQLSTATE is 42601, for statements that
+  // PostgreSQL also reports as syntax errors.
   base::Error wrong(int64_t offset, std::string_view message, base::SqlState state = "42601") const;
 
-  // "<construct> is not supported yet", with the text from the offset on, cut after a few words.
+  // The error "<construct> is not supported yet", with a few words of text from the offset on.
   base::Error unsupported(int64_t offset, std::string_view construct) const;
 
   // The byte offset of the n-th character, from 0.
@@ -49,7 +50,7 @@ class SourceText {
   base::Timestamp moment_;
 };
 
-// ` did you mean "o_carrier_id"?` with a leading semicolon, or nothing where no candidate is near.
+// `; did you mean "o_carrier_id"?`, or an empty text if no candidate is similar.
 std::string suggestion(std::string_view name, std::vector<std::string> candidates);
 
 }  // namespace diptych::olap

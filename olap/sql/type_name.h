@@ -1,4 +1,4 @@
-// Type names of SQL as base::DataType, for CREATE TABLE and for casts.
+// Converts SQL type names to base::DataType, for CREATE TABLE and for casts.
 
 #pragma once
 
@@ -14,20 +14,20 @@ namespace diptych::olap {
 // DECIMAL without digits is an error. Anything else is kUnsupported, naming what to use instead.
 base::Result<base::DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name);
 
-// The same for a cast, where NUMERIC has up to 38 digits, a column 18, or needs none: a DECIMAL of
-// precision 0 then.
+// As above, for a cast: NUMERIC may have up to 38 digits (a column 18), or none given, which makes
+// a DECIMAL of precision 0.
 base::Result<base::DataType> bind_cast_type(const SourceText& source,
                                             const PgQuery__TypeName& name);
 
-// What a cast to the type does beside it: SMALLINT is an INT of 16 bits, and TIMESTAMP(p) keeps p
-// digits of a second's fraction.
+// Further effects of a cast to the type: SMALLINT is an INT held to 16 bits, and TIMESTAMP(p) keeps
+// p digits of a second's fraction.
 struct CastLimit {
   bool small_integer = false;
   std::optional<int64_t> fraction_digits;
 };
 CastLimit cast_limit_of(const PgQuery__TypeName& name);
 
-// True for INTERVAL DAY, or of another unit.
+// True for INTERVAL with a unit, such as INTERVAL DAY.
 bool is_interval_of_unit(const PgQuery__TypeName& name);
 
 }  // namespace diptych::olap

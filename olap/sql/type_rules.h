@@ -1,4 +1,4 @@
-// Type rules: which types meet, what they become, and where casts go.
+// Type rules: which types may be combined, the type of the result, and where casts are added.
 //
 //   INT op INT               INT
 //   INT op BIGINT            BIGINT (the INT is cast first)
@@ -9,8 +9,8 @@
 //   DOUBLE op numeric        DOUBLE
 //   DATE with TIMESTAMP      TIMESTAMP
 //
-// Two types have the same representation where execution needs no cast between them: strings of any
-// kind and length; decimals of one scale and one width (64 or 128 bits).
+// Two types have the same representation if execution needs no cast between them: strings of any
+// kind and length, and decimals of one scale and one width (64 or 128 bits).
 
 #pragma once
 
@@ -29,8 +29,8 @@ inline constexpr base::DataType kDateType{base::TypeKind::kDate};
 inline constexpr base::DataType kTimestampType{base::TypeKind::kTimestamp};
 inline constexpr base::DataType kIntervalType{base::TypeKind::kInterval};
 
-// Digits after the point of an average and of a quotient of exact numbers, if the operands have no
-// more: PostgreSQL gives 16 or more significant ones.
+// The digits after the point of an average or quotient of exact numbers, unless the operands have
+// more. PostgreSQL gives 16 or more significant digits.
 inline constexpr unsigned kQuotientScale = 16;
 
 base::DataType decimal_type(unsigned precision, unsigned scale);  // precision capped at 38
@@ -40,20 +40,20 @@ bool is_numeric(const base::DataType& type);
 bool is_datetime(const base::DataType& type);  // DATE or TIMESTAMP
 bool same_representation(const base::DataType& a, const base::DataType& b);
 
-// The type in which values of both compare, or that a CASE of both has.
+// The type in which values of both types compare, and the type of a CASE of both.
 std::optional<base::DataType> common_type(const base::DataType& a, const base::DataType& b);
 
-// A number as decimal: INT is DECIMAL(10,0), BIGINT DECIMAL(19,0), a literal as many digits as it
-// has.
+// The type of a number as a decimal: INT is DECIMAL(10,0), BIGINT is DECIMAL(19,0), and a literal
+// has its own number of digits.
 base::DataType as_decimal(const Expression& expression);
 
-// The expression as `type`; literals are converted at once where nothing is lost.
+// Casts the expression to `type`; literals are converted at once if nothing is lost.
 ExpressionPtr cast_to(ExpressionPtr expression, const base::DataType& type);
 
-// The literal as exactly `type`, or nullptr where that would lose something.
+// Converts the literal to exactly `type`, or returns nullptr if that would lose something.
 ExpressionPtr convert_literal(const Expression& literal, const base::DataType& type);
 
-// The literal of a numeric type as a BIGINT, rounded; nullopt where it is out of range.
+// A numeric literal rounded to a BIGINT; nullopt if it is out of range.
 std::optional<int64_t> rounded_number(const base::Value& literal);
 
 }  // namespace diptych::olap

@@ -1,18 +1,19 @@
-// Unnesting: a subquery of any shape computed for all outer rows at once, after Neumann and Kemper,
+// Unnesting: computes a subquery of any shape for all outer rows at once, after Neumann and Kemper,
 // "Unnesting Arbitrary Queries" (BTW 2015).
 //
-// The domain, the distinct values of the outer columns that the subquery names, is joined into the
-// subquery's FROM, stands for these columns there, and is carried up as outputs: the subquery's
-// rows for each value. Who joins them to the outer rows compares null-safely (same_value).
+// The domain is the set of distinct values of the outer columns that the subquery names. It is
+// joined into the subquery's FROM, replaces these columns there, and is carried up as outputs,
+// which gives the subquery's rows for each value. The join with the outer rows is null-safe
+// (same_value).
 //
-//   grouping           the domain's columns are group keys; a group that is there even without rows
+//   grouping           the domain's columns are group keys; a group that exists even without rows
 //                      is left-joined to the domain, and its counts are then 0
-//   windows, limits    partitions, and limits by value
+//   windows, limits    the domain's columns become partitions; limits apply to each value
 //   set operations     each input has the domain, as columns of the operation
-//   derived tables     each has the domain; theirs are joined
-//   outer joins        both sides have it, where both need it
+//   derived tables     each has the domain; their domains are joined
+//   outer joins        both sides have the domain if both need it
 //
-// The planner makes the domain of a copy of the outer rows' plan (plan_builder.h).
+// The planner makes the domain from a copy of the outer rows' plan (plan_builder.h).
 
 #pragma once
 
@@ -22,18 +23,19 @@ namespace diptych::olap {
 
 class Unnesting {
  public:
-  // The outer slots; `nullable`: they may be NULL though their columns are not.
+  // `nullable` says that the outer slots may be NULL although their columns are not.
   Unnesting(SlotTable& slots, std::vector<uint32_t> outer, bool nullable);
 
-  // Gives, in the order of the outer slots, what stands for them in the group.
+  // Adds the domain to the group and returns the expressions that replace the outer slots, in
+  // order.
   Expressions add_to(JoinGroup& group);
-  // The same over the block's outputs. A group without rows is there, or the caller sees to it.
+  // As above, over the block's outputs. kLeftOut: the caller adds groups without rows.
   enum class EmptyGroups : uint8_t { kKept, kLeftOut };
   Expressions add_to(QueryBlock& block, EmptyGroups empty);
 
-  // For those who join what was unnested to the outer rows.
+  // For the join of the unnested subquery with the outer rows.
   Domain domain() const;
-  // What add_to gave equals the outer slots.
+  // The conditions that the result of add_to() equals the outer slots.
   Expressions conditions(Expressions given) const;
 
  private:
@@ -63,11 +65,12 @@ class Unnesting {
 // a IS NOT DISTINCT FROM b, as equalities that a join can hash.
 Expressions same_value(ExpressionPtr a, ExpressionPtr b);
 
-// Makes the expression, over the block's own slots (of a grouped block: those below the grouping),
-// a visible output by which its rows are told apart; gives its slot.
+// Makes the expression a visible output that tells the block's rows apart, and returns its slot. It
+// is over the block's own slots; in a grouped block, over those below the grouping.
 uint32_t expose(SlotTable& slots, QueryBlock& block, ExpressionPtr expression);
 
-// The column of a left join with groups, where a group without rows has no row there.
+// The column of a left join with groups, corrected for groups without rows, which have no row
+// there.
 ExpressionPtr over_no_rows(AggregateKind kind, ExpressionPtr column);
 
 }  // namespace diptych::olap

@@ -1,21 +1,21 @@
-// AccessPlan: the rows that a request is going to touch, as far as its arguments tell.
+// AccessPlan: the rows that a request will touch, as far as its arguments determine them.
 //
 //   ProcedureOptions<TransferArgs>{.access = [=](const TransferArgs& args, AccessPlan& plan) {
 //     plan.row<&Account::balance>(by_id, args.from);
 //     plan.row<&Account::balance>(by_id, args.to);
 //   }}
 //
-// A procedure may declare one. While a worker runs a request, it has index buckets fetched into the
-// cache for one request and rows for another, some requests ahead, so that their misses overlap
-// with work. A plan changes nothing but the speed: it may name too few rows, too many, or others.
-// With one worker, a procedure that looks up rows in the order of its plan finds them by it, and
-// asks no index a second time (TransactionCore::find_planned).
+// A procedure may declare one. While a worker runs a request, it prefetches index buckets for one
+// later request and rows for another, so that their misses overlap with work. A plan only affects
+// speed: it may name too few rows, too many, or wrong ones. With one worker, a procedure that looks
+// up rows in the order of its plan finds them by the plan, without a second search of the index
+// (TransactionCore::find_planned).
 //
 //   request i   run          i+4   look up the buckets,         i+8   make the plan,
 //                                  fetch the rows' lines              fetch the buckets
 //
-// Which rows a procedure touches may depend on others. It then makes a plan of its own on the way,
-// for rows that it will want a little later:
+// The rows that a procedure touches may depend on other rows. It can then make a plan while it
+// runs, for rows that it will need a little later:
 //
 //   AccessPlan plan = txn.make_plan();
 //   for (const auto& order : orders) plan.row<&Customer::c_balance>(by_id, w, d, order.c_id);
@@ -23,7 +23,7 @@
 //   plan.fetch_rows();
 //   ...                    // the rows come meanwhile
 //
-// Threads    one worker's.
+// Threads    one worker.
 
 #pragma once
 
@@ -47,7 +47,7 @@ struct PlannedRow {
   const TableIndex* index;
   HashIndex::Place place;
   SlotLines lines;
-  // Of the first row that may be it, once it was fetched; null: there was none.
+  // The first candidate row, once it was fetched; null if there was none.
   RowSlot* slot;
   base::RowId row_id;
 };
@@ -55,14 +55,14 @@ using PlannedRows = std::span<const PlannedRow>;
 
 class AccessPlan {
  public:
-  static constexpr size_t kRowsMax = 40;    // further ones are left out
+  static constexpr size_t kRowsMax = 40;    // further ones are ignored
   static constexpr size_t kRangesMax = 10;  // likewise
   static constexpr size_t kEndsMax = 4;     // likewise
 
   explicit AccessPlan(const EngineCore* core) : core_(core) {}
 
-  // A row by the whole key of a unique index, and which columns (none named: all) are wanted. Of a
-  // hash index; of others it is left out.
+  // Names a row by the whole key of a unique hash index, and the columns that are needed (no
+  // columns: all). Other indexes are ignored.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   void row(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
@@ -79,8 +79,8 @@ class AccessPlan {
     }
   }
 
-  // The first `count` rows, up to IndexCursor::kGroupMax, of those whose keys in an ordered index
-  // begin with these parts, and which columns are wanted.
+  // Names the first `count` rows (at most IndexCursor::kGroupMax) whose keys in an ordered index
+  // begin with these parts, and the columns that are needed.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   void range(const IndexRef<KeyMembers...>& index, size_t count, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
@@ -89,8 +89,8 @@ class AccessPlan {
               lines_of_members<typename Ref::Row, Columns...>());
   }
 
-  // Where the entries of an ordered index with these first key parts end: the place of a new one
-  // whose further parts are greater than theirs.
+  // Names the end of an ordered index's entries with these first key parts, where a new entry with
+  // greater further parts belongs.
   template <auto... KeyMembers, class... KeyValues>
   void end(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     if (end_count_ == kEndsMax) return;
@@ -98,9 +98,9 @@ class AccessPlan {
   }
 
   void clear() { row_count_ = range_count_ = end_count_ = 0; }
-  // Fetches what the plan names; the indexes' buckets should have come meanwhile.
+  // Prefetches the named rows. The indexes' buckets should have arrived by then.
   void fetch_rows();
-  // As they were named.
+  // The rows in the order in which they were named.
   PlannedRows rows() const { return std::span(rows_).first(row_count_); }
 
  private:
@@ -116,7 +116,7 @@ class AccessPlan {
   };
 
   void add_row(base::IndexId index, uint64_t hash, SlotLines lines);
-  // nullptr: it is none, or the key is none of its.
+  // nullptr if the index is not ordered, or if the key does not fit it.
   const TableIndex* ordered_index(base::IndexId index, const base::Key& first_parts) const;
   void add_range(base::IndexId index, size_t count, const base::Key& first_parts, SlotLines lines);
   void add_end(base::IndexId index, const base::Key& first_parts);

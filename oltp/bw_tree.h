@@ -3,20 +3,20 @@
 // multi-word CAS that makes every structure change one atomic step.
 //
 // When to use   for keys of a bounded size, normalised (bw_nodes.h); narrow ones make a fast tree.
-// Threads       every operation by any worker at once, lock-free; a reader writes nothing but its
+// Threads       any worker may call any operation at any time, lock-free; a reader writes only its
 //               own hints (AsWorker, index.h). With Concurrency::kSingle there is one worker, and
 //               no read-modify-write. Callbacks may not change the tree. set_concurrency, reclaim,
-//               check, entry_count: the batch boundary, when no operation is under way.
-// Memory        BwMemory: what a batch replaces is reused after reclaim(). BwHints: by worker.
+//               check and entry_count need a batch boundary, when no operation runs.
+// Memory        BwMemory reuses replaced nodes after reclaim(). Each worker has its BwHints.
 // Benchmark     tests/oltp/bw_tree_bench.cpp
 //
-// What a scan promises: entries that are there all the while come exactly once, in order. Each leaf
-// is read as it was at one moment, and the next one is found from the root by the bound of the
-// last: siblings have no links that a split could tear.
+// A scan visits entries that exist during the whole scan exactly once, in order. It reads each leaf
+// as of one moment, and finds the next leaf from the root by the bound of the last one: siblings
+// have no links that a split could break.
 //
-// Where we differ from the paper: no deltas. A leaf has free slots for what is added (bw_leaf.h),
-// an inner node is copied. A page's id is the address of its mapping word, so that the table grows
-// like any arena. Memory is reclaimed at the batch boundary instead of by epochs.
+// Differences from the paper: there are no deltas. A leaf has free slots for new entries
+// (bw_leaf.h), and an inner node is copied. A page's id is the address of its mapping word, so the
+// table grows like an arena. Memory is reclaimed at the batch boundary, and not by epochs.
 
 #pragma once
 
@@ -48,7 +48,7 @@ class BwTree {
     pages_.memory().set_concurrency(concurrency);
     near_ = nullptr;
   }
-  Pages& pages_to_build() { return forget_near(), pages_; }  // of an empty tree: bw_build.h
+  Pages& pages_to_build() { return forget_near(), pages_; }  // to fill an empty tree (bw_build.h)
   void reclaim() { pages_.memory().reclaim(); }
   uint64_t check() const { return pages_.check(); }
   uint64_t entry_count() const { return pages_.count_entries(pages_.root()); }
@@ -56,7 +56,7 @@ class BwTree {
     return pages_.memory().allocated_bytes() + bytes_of(changes_) + bytes_of(scans_);
   }
 
-  // As Index::insert and Index::erase.
+  // As Index::insert() and Index::erase().
   IndexInsert insert(const Entry& entry, const UniquenessCheck* check = nullptr) {
     while (true) {
       Leaf* const leaf = leaf_for(entry);
@@ -84,15 +84,15 @@ class BwTree {
     }
   }
 
-  // Fetches the head of the leaf that the worker's last change near the entry was in; null: it is
-  // not known.
+  // Prefetches the head of the leaf in which the worker made its last change near the entry; null
+  // if it is unknown.
   const void* prefetch_near(const Entry& entry) const {
     const Hints* const hints = callers(changes_);
     const auto* const hint = hints == nullptr ? nullptr : hints->newest(entry);
     if (hint != nullptr) Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(hint->leaf);
     return hint;
   }
-  // And, when it has come, the lines where the next entries go.
+  // When the head has arrived, prefetches the lines for the next entries.
   void prefetch_newest(const void* hint_near) const {
     const Leaf* const leaf = static_cast<const typename Hints::Hint*>(hint_near)->leaf_in_tree();
     if (leaf == nullptr) return;
@@ -112,7 +112,7 @@ class BwTree {
     }
   }
 
-  // rows[i]: a row that has keys[i], or kNoRow. The misses of up to 16 look-ups overlap.
+  // Sets rows[i] to a row with keys[i], or to kNoRow. The misses of up to 16 look-ups overlap.
   void find_each(std::span<const Key> keys, std::span<uint64_t> rows) const {
     DIPTYCH_CHECK(keys.size() == rows.size(), "one row a key");
     for (size_t at = 0; at < keys.size(); at += Group::kMax) {
@@ -121,15 +121,15 @@ class BwTree {
     }
   }
 
-  // Fetches the first `count` entries from each of these on, up to 16, whose misses overlap.
+  // Prefetches the first `count` entries from each of up to 16 starts on; their misses overlap.
   void prefetch_ranges(std::span<const Entry> starts, size_t count) const {
     std::array<Node*, Group::kMax> nodes{};
     Group::descend(pages_, starts, {nodes.data(), starts.size()}, callers(scans_));
     Group::fetch_entries(starts, nodes, count);
   }
 
-  // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
-  // there are no more.
+  // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false.
+  // Returns true if the scan reached the end.
   template <class Visit>
   bool scan_forward(const Entry& lower, const Entry& upper, const Visit& visit) const {
     const Leaf* leaf = lower < upper ? leaf_by_hint(lower, callers(scans_)) : nullptr;
@@ -153,7 +153,7 @@ class BwTree {
     }
     return true;
   }
-  // Likewise, descending.
+  // As scan_forward(), descending.
   template <class Visit>
   bool scan_backward(const Entry& lower, const Entry& upper, const Visit& visit) const {
     for (Entry until = upper; lower < until;) {
@@ -185,8 +185,8 @@ class BwTree {
   using LeafView = typename Nodes::LeafView;
   using Hints = BwHints<Leaf, Nodes::kFrozen>;
 
-  // With one worker, the leaf of the last change is tried first: the lines of an order lie side by
-  // side.
+  // With one worker, tries the leaf of the last change first: the lines of an order are adjacent.
+  // Otherwise uses the worker's hints.
   Leaf* leaf_for(const Entry& entry) {
     if (!pages_.is_alone()) return leaf_by_hint(entry, callers(changes_));
     if (near_ == nullptr || entry < near_->low || !(entry < near_->high)) {
@@ -203,7 +203,7 @@ class BwTree {
     hints->note(entry, leaf);
     return leaf;
   }
-  // The leaf took no change for the entry.
+  // Called if the leaf could take no change for the entry.
   void make_room(const Entry& entry, const Leaf& leaf) {
     typename Pages::Path path;
     if (pages_.descend(entry, &path) != &leaf) return;  // somebody has replaced it
@@ -218,7 +218,7 @@ class BwTree {
     if (pages_.is_alone()) near_ = nullptr;
   }
   bool may_move(const Leaf& leaf) const { return pages_.is_alone() && Leaves::is_tidy(leaf); }
-  // Tells so once every time that a leaf's size is halved: a merge may be impossible for long.
+  // True once each time a leaf's size has halved, since a merge may be impossible for long.
   static bool is_small(const Leaf& leaf) {
     const uint32_t size = Nodes::is_plain(leaf) ? leaf.count : LeafView(leaf).size();
     return size < Nodes::kEntriesMax / 4 && (size & (size - 1)) == 0;
@@ -227,10 +227,10 @@ class BwTree {
     return leaf.goes_on(entry.words) || (leaf.low.has_key(entry.words) && leaf.low.row != 0);
   }
 
-  // Several leaves have room for the key's rows, so no one word orders its insertions. Shown first
-  // and asked about again then: of two workers that insert at once, the one whose publication (or
-  // answer) is the later sees the other's (they and the reads of status and pages are seq_cst).
-  // Both may, and then both take theirs back.
+  // The key's rows may lie in several leaves, so no single word orders its insertions. The entry is
+  // published first and the others are checked again: of two workers that insert at once, the one
+  // that publishes (or answers) later sees the other's entry, because publications and the reads of
+  // status and pages are seq_cst. Both may see the other's; then both withdraw their own.
   IndexInsert insert_spanning(const Entry& entry, const UniquenessCheck& check) {
     if (const auto refused = ask_others(entry, check)) return *refused;
     const IndexInsert outcome = insert(entry);
@@ -285,14 +285,14 @@ class BwTree {
   }
 
   using HintsOfWorkers = std::array<Hints, kWorkersMax>;
-  // Null: the calling thread is no worker, of whom nothing is kept.
+  // Null if the calling thread is not a worker; then there are no hints.
   Hints* callers(HintsOfWorkers& hints) const {
     const uint32_t worker = pages_.is_alone() ? 0 : AsWorker::current();
     return worker < kWorkersMax ? &hints[worker] : nullptr;
   }
 
   Pages pages_;
-  Leaf* near_ = nullptr;  // of the last change of one worker; null if it may be gone
+  Leaf* near_ = nullptr;  // leaf of a single worker's last change; null if it may be gone
   mutable HintsOfWorkers changes_;
   mutable HintsOfWorkers scans_;
 };

@@ -1,6 +1,6 @@
-// Cell precision: whether the decimals that a procedure writes have no more digits than their
-// columns, as far as the compiler knows the cells: a compare for each decimal that is written. And
-// whether what it is given, and what it replies, are values of their types.
+// Cell precision: checks that decimals that a procedure writes have no more digits than their
+// columns, with one comparison for each written decimal of a known cell type. It also checks that
+// arguments and replies are values of their types.
 
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace diptych::oltp::detail {
 
-// Whether `units` lie in [-most, most], of which there are fewer than 2^63.
+// True if `units` lies in [-most, most]; `most` is below 2^62.
 constexpr bool lies_within(int64_t units, uint64_t most) {
   return static_cast<uint64_t>(units) + most <= 2 * most;
 }
-// [digits]: the units of the largest decimal of so many.
+// [digits]: the units of the largest decimal with this number of digits.
 inline constexpr auto kMostUnits = [] {
   std::array<uint64_t, base::kDecimalDigitsMax + 1> most{};
   for (unsigned i = 0; i < most.size(); ++i) {
@@ -41,7 +41,7 @@ constexpr bool keeps_precision(const base::Nullable<base::Decimal<P, S>>& cell) 
   return cell.is_null || keeps_precision(cell.value);
 }
 
-// The first column of the row that does not.
+// The first column of the row that does not keep its precision.
 template <base::Described Row>
 std::optional<base::ColumnId> imprecise_column(const Row& row) {
   std::optional<base::ColumnId> found;
@@ -66,7 +66,7 @@ constexpr bool is_of_its_type(const base::Nullable<Cell>& cell) {
   return cell.is_null || is_of_its_type(cell.value);
 }
 
-// The name of the first member of the struct that is not; nullptr: there is none.
+// The name of the struct's first member that is not a value of its type, or nullptr.
 template <class Struct>
 const char* member_beyond_its_type(const Struct& cells) {
   const char* found = nullptr;

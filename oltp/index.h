@@ -1,14 +1,15 @@
-// Index: (key, RowId) entries for equality and order. Implementations: hash_index.h, and
-// ordered_index.cpp over bw_tree.h.
+// Index: entries of (key, RowId), for searches by equality and order. Implementations are
+// hash_index.h, and ordered_index.cpp over bw_tree.h.
 //
-// Keys are normalised (base/key.h) and, within one index, prefix-free. The same key may stand for
-// several rows, also in a unique index: rows that are dead, or that have another key by now, stay
-// until the batch boundary. A reader therefore takes entries as candidates and looks at the rows.
-// A hash index has no keys at all: its candidates are rows whose keys have the same hash bits.
+// Keys are normalised (base/key.h) and, within one index, prefix-free. Several rows may have
+// entries with the same key, also in a unique index, because entries of dead rows, and of rows that
+// have changed their key, stay until the batch boundary. So entries are candidates, and a reader
+// checks the rows. A hash index stores no keys; its candidates are rows whose keys have the same
+// hash bits.
 //
-// Threads    every operation by any worker, while in Concurrency::kShared. Callbacks must be
-//            short and must not call an index; they may be called again. next_group copies out, so
-//            that a procedure looks at rows between two of its calls.
+// Threads    any worker may call every operation, in Concurrency::kShared. Callbacks must be short
+//            and must not call an index; they may be called again. next_group copies candidates, so
+//            that a procedure can look at rows between two calls.
 // Memory     on the replica's node; constant for a constant number of entries.
 
 #pragma once
@@ -29,13 +30,13 @@
 namespace diptych::oltp {
 
 enum class Concurrency : uint8_t {
-  kSingle,  // one worker: nothing is locked
-  kShared,  // up to kWorkersMax
+  kSingle,  // one worker, without locks
+  kShared,  // up to kWorkersMax workers
 };
 inline constexpr uint32_t kWorkersMax = 64;
 
-// The calling thread is this worker, for what indexes keep by worker; no two threads that are at
-// the same index at once are the same one.
+// AsWorker: while it lives, the calling thread acts as this worker, for data that indexes keep for
+// each worker. Two threads that use an index at the same time are different workers.
 class AsWorker {
  public:
   explicit AsWorker(base::WorkerId worker) : before_(std::exchange(current_, worker.value)) {}
@@ -49,11 +50,11 @@ class AsWorker {
   uint32_t before_;
 };
 
-// What the rows that have a key already mean for the insertion of another.
+// The verdict on a row with the same key, when another row is inserted.
 enum class KeyVerdict : uint8_t {
-  kFree,      // dead, or has another key by now
-  kTaken,     // a visible row has the key
-  kConflict,  // another transaction is at it, or was after the snapshot
+  kFree,      // the row is dead, or has another key now
+  kTaken,     // the row is visible and has the key
+  kConflict,  // another transaction is changing the row, or has changed it after the snapshot
 };
 
 enum class IndexInsert : uint8_t { kInserted, kPresent, kTaken, kConflict };
@@ -75,16 +76,17 @@ class RowCheck {
   Verdict (*call_)(const void*, base::RowId);
 };
 using UniquenessCheck = RowCheck<KeyVerdict>;
-using CandidateVisitor = RowCheck<bool>;  // returns whether to go on
+using CandidateVisitor = RowCheck<bool>;  // returns true to go on
 
-// Whose keys a scan copies out with the candidates.
+// The keys that a scan copies with the candidates: of all of them, or of the last.
 enum class CursorKeys : uint8_t { kAll, kLast };
 
-// Where a range scan stands, and the candidates that were copied out last.
+// The position of a range scan, and the last copied group of candidates.
 struct IndexCursor {
   static constexpr size_t kGroupMax = 32;
 
-  // `count_wanted`: how many candidates will do if all are good; more are copied out later on.
+  // `count_wanted` is the number of candidates that is enough if all of them are valid. Further
+  // ones are copied by later calls.
   IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward,
               uint64_t count_wanted = UINT64_MAX, CursorKeys copied = CursorKeys::kAll)
       : lower(lower_key),
@@ -94,7 +96,7 @@ struct IndexCursor {
         wanted(count_wanted) {}
 
   std::string_view lower;  // inclusive
-  std::string_view upper;  // exclusive; empty: no bound
+  std::string_view upper;  // exclusive; empty means no bound
   bool forward;
   CursorKeys keys_copied;
   uint64_t wanted;
@@ -104,8 +106,8 @@ struct IndexCursor {
   size_t count = 0;
   size_t key_stride = 0;
   base::RowId rows[kGroupMax];
-  // Zero-padded to the stride, and not initialised: the last candidate's key, and, where they are
-  // wanted, the keys of all.
+  // The key of the last candidate and, with kAll, the keys of all. They are zero-padded to the
+  // stride, and uninitialised at first.
   alignas(8) std::byte last_key[base::kKeyBytesMax];
   alignas(8) std::byte keys[kGroupMax * base::kKeyBytesMax];
 
@@ -113,8 +115,8 @@ struct IndexCursor {
   std::string_view key(size_t i) const {
     return {reinterpret_cast<const char*>(keys) + i * key_stride, key_stride};
   }
-  // True if candidate i's entry has this key (keys of an index are prefix-free, so none is another
-  // one's beginning).
+  // True if candidate i's entry has this key. (An index's keys are prefix-free, so a common prefix
+  // means equality.)
   bool has_key(size_t i, std::string_view key) const {
     return std::memcmp(keys + i * key_stride, key.data(), key.size()) == 0;
   }
@@ -126,48 +128,51 @@ class Index {
  public:
   virtual ~Index() = default;
 
-  // Adds an entry; kPresent if there is just that one already. `check` is asked about every other
-  // row with the key, again if others have come meanwhile; the first verdict that is not kFree
-  // decides. Of rows that say that they have the key before they insert it, no two get it.
-  // Without a check (nullptr) any number of rows may share the key.
+  // Adds an entry; returns kPresent if exactly this entry exists. `check` is called for every other
+  // row with the key, and again if further rows arrive meanwhile; the first verdict other than
+  // kFree decides. Of several rows that show the key before they insert it, at most one gets it.
+  // Without a check (nullptr), any number of rows may share the key.
   virtual IndexInsert insert(std::string_view key, base::RowId row_id,
                              const UniquenessCheck* check) = 0;
-  // False: there is no such entry.
+  // Removes an entry; returns false if it does not exist.
   virtual bool erase(std::string_view key, base::RowId row_id) = 0;
 
+  // Calls visit for the candidates with the key until it returns false.
   virtual void find(std::string_view key, const CandidateVisitor& visit) const = 0;
-  // Fetches what an insertion behind the last entry with the prefix will need into the cache, in
-  // two steps: the node, if it is known at little cost (else null), and, once that has come, the
+  // Prefetch the memory for an insertion behind the last entry with the prefix, in two steps: first
+  // the node, if it is known at little cost (otherwise nullptr), and, when that has arrived, the
   // place in it.
   virtual const void* prefetch_end_node(std::string_view) const { return nullptr; }
   virtual void prefetch_end(const void*) const {}
 
-  // Fetches the first entries, as many as said, from each of these keys on, and what leads to them,
-  // so that the misses overlap: up to kPrefetchMax keys.
+  // Prefetches the first `count` entries from each of up to kPrefetchMax keys on, and the nodes
+  // that lead to them, so that the misses overlap.
   static constexpr size_t kPrefetchMax = 16;
   virtual void prefetch_ranges(std::span<const std::string_view>, size_t /*count*/) const {}
 
   // Fills the cursor with the next candidates in key order; its count is 0 at the end. Entries
-  // added behind the cursor's position meanwhile may be missed, no other is, and none comes twice.
-  // Ordered indexes only.
+  // added meanwhile behind the cursor's position may be missed. No other entry is missed, and none
+  // comes twice. Ordered indexes only.
   virtual void next_group(IndexCursor* cursor) const = 0;
 
-  // The leader, when no operation is under way, here and below. Of an empty index: fills it with at
-  // most so many entries, from so many threads.
+  // The leader calls the following functions while no other operation runs.
+
+  // Begins to fill an empty index with at most `entries_max` entries, from `lanes` threads.
   virtual std::unique_ptr<IndexBuild> begin_build(uint64_t entries_max, uint32_t lanes) = 0;
-  // What is to come is one worker's, or several ones'.
+  // Announces that further operations come from one worker, or from several.
   virtual void set_concurrency(Concurrency) {}
-  // The batch is over: what it replaced may be reused.
+  // Ends a batch: memory that the batch replaced may be reused.
   virtual void reclaim() {}
   virtual uint64_t entry_count() const = 0;
-  // Stops where an invariant does not hold; returns the number of entries.
+  // Checks the invariants, stops the program if one does not hold, and returns the number of
+  // entries.
   virtual uint64_t check() const = 0;
   virtual size_t memory_bytes() const = 0;
 };
 
-// For keys with few rows each: entries with equal keys lie in one chain.
+// For keys with few rows each, because entries with equal keys form one chain.
 std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::MemoryPlace place);
-// `key_bytes_max`: no key is longer; narrow keys make a fast tree.
+// No key is longer than `key_bytes_max`; narrow keys make a fast tree.
 std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency concurrency,
                                           base::MemoryPlace place);
 

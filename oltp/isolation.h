@@ -1,5 +1,5 @@
-// IsolationLevel: what a transaction may see of others that run at the same time
-// (docs/isolation.md says which anomaly each level admits).
+// IsolationLevel: the effects of concurrent transactions that a transaction may see
+// (docs/isolation.md lists the anomalies of each level).
 
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace diptych::oltp {
 
 enum class IsolationLevel : uint8_t {
-  kSnapshot,      // one state throughout; the first to claim a row wins. Admits write skew
-  kSerializable,  // besides: what a transaction that writes has read is unchanged when it commits
+  kSnapshot,      // reads one state; the first to claim a row wins. Admits write skew
+  kSerializable,  // in addition, a writing transaction's reads are unchanged when it commits
 };
 
 constexpr std::string_view to_string(IsolationLevel level) {

@@ -1,11 +1,11 @@
-// Key parts: what a caller gives for a part of a key, as a cell of the index's column.
+// Key parts: converts a caller's value for a part of a key to a cell of the index's column.
 //
-// An int literal becomes the column's own type, and an integer of any type that the column can
-// hold; but not of a column that counts in units: 5 is no DECIMAL(8,2), DATE or TIMESTAMP. One that
-// it cannot hold is the key of no row, as a string is that is longer than its column: it must not
-// be cut to the key of another row. A floating-point number is taken by DOUBLE only.
+// An integer of any type becomes the column's type, if that holds it. Columns that count in units
+// take no integers: 5 is no DECIMAL(8,2), DATE or TIMESTAMP. An integer that the column cannot hold
+// is the key of no row, and so is a string that is longer than its column; neither may be cut to
+// the key of another row. Only DOUBLE columns take floating-point numbers.
 //
-// Cost       none where the types are the same, or the column's holds all of the value's.
+// Cost       none if the types are equal, or if the column's type holds all values of the other.
 
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace diptych::oltp::detail {
 
-// The integer that a cell consists of; void: it is something else.
+// The integer type of which a cell consists; void for other cells.
 template <class Cell>
 struct IntegerOf {
   using type = void;
@@ -46,7 +46,7 @@ struct IntegerOf<base::Decimal<P, S>> {
   using type = int64_t;
 };
 
-// Whether the cell's integer is another number than the cell.
+// True if the cell's integer counts units, and so differs from the cell's number.
 template <class Cell>
 inline constexpr bool kHasUnits = false;
 template <>
@@ -61,7 +61,7 @@ inline constexpr bool kIsNullable = false;
 template <class Cell>
 inline constexpr bool kIsNullable<base::Nullable<Cell>> = true;
 
-// Whether a signed integer type has the value.
+// True if a signed integer type holds the value.
 template <class Integer, class Value>
 constexpr bool holds(Value value) {
   using Limits = std::numeric_limits<Integer>;
@@ -74,7 +74,8 @@ constexpr bool holds(Value value) {
   }
 }
 
-// *fit becomes false where the part cannot hold the value; what is given is then any cell.
+// Converts a value to a part. Sets *fit to false if the part cannot hold it; the result is then
+// arbitrary.
 template <class Part, class Value>
 constexpr Part as_part(const Value& value, bool* fit) {
   if constexpr (std::is_same_v<Part, Value>) {
@@ -94,7 +95,7 @@ constexpr Part as_part(const Value& value, bool* fit) {
   }
 }
 
-// As a tuple of the first of Parts' cells.
+// Converts values to a tuple of the first cells of Parts.
 template <class Parts, class... Values>
 constexpr auto as_parts(bool* fit, const Values&... values) {
   return [&]<size_t... kPart>(std::index_sequence<kPart...>) {

@@ -1,10 +1,10 @@
 // Procedures: C++ functions of a transaction and plain arguments, registered by name.
 //
-// A procedure is deterministic: time and randomness come from the transaction, state from the
-// tables. It may be run several times for one call (conflicts); only the last run counts. Arguments
-// and reply are trivially copyable structs; a reply has no long strings, which would point into the
-// database. Where both are described (Boost.Describe) with cell types (base/types.h), the procedure
-// can also be called by name with SQL values.
+// A procedure is deterministic: it takes time and randomness from the transaction, and state from
+// the tables. It may run several times for one call (after conflicts); only the last run counts.
+// Arguments and reply are trivially copyable structs. A reply has no long strings, which would
+// point into the database. If both structs are described (Boost.Describe) with cell types
+// (base/types.h), the procedure can also be called by name with SQL values.
 
 #pragma once
 
@@ -31,7 +31,7 @@ namespace diptych::oltp {
 
 inline constexpr base::ProcedureId kUnboundProcedure{~uint32_t{0}};
 
-// A procedure's typed name, as register_procedure gave it out.
+// The typed id of a procedure, which register_procedure returns.
 template <class ArgumentsType, class ReplyType>
 struct ProcedureRef {
   using Arguments = ArgumentsType;
@@ -45,25 +45,25 @@ struct ProcedureDefinition {
   std::string name;
   size_t argument_bytes = 0;
   size_t reply_bytes = 0;
-  // Empty where the struct is not described with cells: then not callable by name.
+  // Empty if the struct is not described with cells; the procedure then has no call by name.
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
   Body body;
   std::function<void(std::span<const std::byte> arguments, AccessPlan&)> access;  // may be empty
   std::function<uint64_t(std::span<const std::byte> arguments)> partition;        // likewise
-  std::optional<IsolationLevel> isolation;  // none: the engine's
-  uint64_t version = 0;                     // of the body, as it says itself
+  std::optional<IsolationLevel> isolation;  // nullopt: the engine's level
+  uint64_t version = 0;                     // of the body (ProcedureOptions::version)
 };
 
-// What a procedure may say of itself beyond its body; nothing of it is needed.
+// Optional properties of a procedure.
 template <class Arguments>
 struct ProcedureOptions {
   std::function<void(const Arguments&, AccessPlan&)> access;  // see access_plan.h
-  // Requests with the same number belong together: see batch_order.h.
+  // Requests with the same number belong together (batch_order.h).
   std::function<uint64_t(const Arguments&)> partition;
-  std::optional<IsolationLevel> isolation;  // none: the database's
-  // To be raised whenever the body does something else to the tables than before: a log of its
-  // calls then says that it cannot be replayed by the new one, before it is tried.
+  std::optional<IsolationLevel> isolation;  // nullopt: the database's level
+  // Raise the version whenever the body changes the tables in another way than before. A log with
+  // calls of the old body then refuses to be replayed by the new one, before the replay begins.
   uint64_t version = 0;
 };
 
@@ -79,7 +79,7 @@ std::vector<base::BoundColumn> cells_of() {
   }
 }
 
-// Whether the bytes of some string of it lie elsewhere (base::Text).
+// True if the struct has a string whose bytes lie outside of it (base::Text).
 template <class Struct>
 consteval bool points_elsewhere() {
   if constexpr (base::Described<Struct>) {
@@ -95,7 +95,7 @@ consteval bool points_elsewhere() {
     return false;
   }
 }
-// An overlong string would be cut without a word where its bytes are looked at.
+// The error for an overlong string, which would otherwise be cut silently when its bytes are read.
 inline base::Error beyond_its_type(const std::string& procedure, const char* what,
                                    const char* member) {
   return {base::ErrorCode::kInvalidArgument,
@@ -104,8 +104,9 @@ inline base::Error beyond_its_type(const std::string& procedure, const char* wha
 }
 }  // namespace detail
 
-// body: base::Result<Reply>(Transaction&, const Arguments&). Where these are described, the call is
-// aborted with kInvalidArgument if a cell of them is longer, or has more digits, than its type.
+// Defines a procedure with a body base::Result<Reply>(Transaction&, const Arguments&). If these
+// structs are described, a cell that is longer or has more digits than its type aborts the call
+// with kInvalidArgument.
 template <class Arguments, class Reply, class Body>
 ProcedureDefinition define_procedure(std::string name, Body body,
                                      ProcedureOptions<Arguments> options = {}) {

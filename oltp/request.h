@@ -1,7 +1,8 @@
 // Request: one call of a stored procedure, from submission to reply.
 //
-// The caller owns it and everything it points at until `complete` is called, exactly once, on a
-// thread of the dispatcher; complete must be short and must not block (it may submit requests).
+// The caller owns it. It and everything to which it points must live until `complete` is called,
+// which happens exactly once, on a thread of the dispatcher. complete must be short and must not
+// block; it may submit requests.
 //
 //   created -> [Dispatcher: admit] -> queued -> [Engine: run_batch] -> outcome set
 //                                       └ its deadline has passed: kDeadlineExceeded ┐
@@ -20,7 +21,7 @@
 
 namespace diptych::oltp {
 
-// Where a worker noted the rows that the transaction inserted (Engine::inserted_rows).
+// The place of the rows that a transaction inserted in a worker's list (Engine::inserted_rows).
 struct InsertedRows {
   base::WorkerId worker;
   uint32_t first = 0;
@@ -30,25 +31,25 @@ struct InsertedRows {
 struct Request {
   // Set by the caller.
   base::ProcedureId procedure;
-  std::span<const std::byte> arguments;  // of the size that the procedure was registered with
-  std::span<std::byte> reply;            // likewise; written when the outcome is ok
+  std::span<const std::byte> arguments;  // of the procedure's registered size
+  std::span<std::byte> reply;            // likewise; written if the outcome is ok
   void (*complete)(Request*) = nullptr;
-  void* context = nullptr;  // the caller's own
+  void* context = nullptr;  // for the caller's use
 
-  // Set at admission: base::steady_ns() from which on it is not run any more; 0: none.
+  // Set at admission. The request does not run at or after this base::steady_ns(); 0: no deadline.
   uint64_t deadline_ns = 0;
-  // Likewise; the procedure reads them as now() and random(), so that replay is exact.
+  // The procedure reads these as now() and random(), so that replay is exact.
   base::Timestamp now;
   uint64_t random_seed = 0;
   uint64_t submitted_ns = 0;    // steady clock
-  void* admitted_by = nullptr;  // the dispatcher's own
+  void* admitted_by = nullptr;  // for the dispatcher's use
 
   // Set by the engine.
   base::Result<void> outcome;
   base::Vid read_vid;
   base::Vid commit_vid;    // 0 for a transaction that wrote nothing
-  uint32_t conflicts = 0;  // how often it was run again because of a conflict
-  InsertedRows inserted;   // of a transaction with a commit VID, where the engine notes them
+  uint32_t conflicts = 0;  // number of repeated runs because of conflicts
+  InsertedRows inserted;   // of a transaction with a commit VID, if the engine records them
 };
 
 }  // namespace diptych::oltp

@@ -7,8 +7,8 @@
 namespace diptych::oltp {
 
 struct RowBatch {
-  const std::byte* rows = nullptr;  // count times the layout's bytes; long strings may lie anywhere
-  size_t count = 0;                 // 0: the end
+  const std::byte* rows = nullptr;  // `count` rows; their long strings may lie anywhere
+  size_t count = 0;                 // 0 means the end
 };
 
 }  // namespace diptych::oltp

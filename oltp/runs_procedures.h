@@ -1,7 +1,6 @@
-// RunsProcedures: marks the calling thread, while it lives, as one that runs procedures: a share of
-// a batch, or a replay, on whatever thread that is. For the calls that would wait for the end of
-// the procedure that makes them. What a procedure brings besides its body (access, partition)
-// counts as well.
+// RunsProcedures: while it lives, marks the calling thread as running procedures (a share of a
+// batch or a replay). Functions that would wait for the end of the calling procedure check the
+// mark. A procedure's access and partition functions count as well.
 //
 // Threads    any, each for itself; one at a time on a thread.
 // Cost       two stores for a share or a replayed batch; nothing for a call.
@@ -17,7 +16,7 @@ class RunsProcedures {
   RunsProcedures(const RunsProcedures&) = delete;
   RunsProcedures& operator=(const RunsProcedures&) = delete;
 
-  // Of any engine.
+  // True if this thread runs procedures of any engine.
   static bool here();
 };
 

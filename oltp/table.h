@@ -1,7 +1,7 @@
-// Table: a table's rows and indexes on the OLTP side, as the engine's leader sets them up.
+// Table: a table's rows and indexes on the OLTP side.
 //
-// Threads    set up and changed by the leader between batches; during a batch workers read it, and
-//            change only rows and indexes through their own contracts (row_table.h, index.h).
+// Threads    the leader sets it up and changes it between batches. During a batch workers read it,
+//            and change only rows and indexes, by their own contracts (row_table.h, index.h).
 
 #pragma once
 
@@ -34,7 +34,7 @@ struct TableIndex {
   base::Error key_too_long() const;  // kInvalidArgument
   // "several rows ... have the key (1, 7)", which this one has: kAlreadyExists.
   base::Error several_rows_have_key(base::RowId row_id) const;
-  // Whether two rows of the table have the same key; nobody changes them.
+  // True if two rows of the table have the same key. No transaction may be changing them.
   bool share_key(base::RowId a, base::RowId b) const;
 
   Table* table;
@@ -43,17 +43,16 @@ struct TableIndex {
   bool unique;
   base::KeyEncoder encoder;
   std::unique_ptr<Index> index;
-  // The index, where it is one that gives rows whose keys only may be the one that is looked for.
+  // The index if it is a hash index, whose candidates may have other keys; otherwise nullptr.
   const HashIndex* by_hash;
-  // Whether a row changed its key in this batch, so that an entry may belong to another of the
-  // row's versions than the visible one. Writers: any worker sets it, the leader clears it at the
-  // boundary.
+  // Set if a row changed its key in this batch, so that an entry may belong to a version of the row
+  // other than the visible one. Writers: any worker sets it, the leader clears it at the boundary.
   std::atomic<bool> rekeyed{false};
 };
 
 enum ColumnFlag : uint8_t {
   kPrimaryColumn = 1,
-  kIndexedColumn = 2,  // by another than the primary index
+  kIndexedColumn = 2,  // in an index other than the primary key's
   kLongStringColumn = 4,
   kBoundedStringColumn = 8,
 };
@@ -61,10 +60,10 @@ enum ColumnFlag : uint8_t {
 struct Table {
   Table(const base::TableSchema& of_schema, base::MemoryPlace place);
 
-  // The indexes' columns changed: derives the column flags anew.
+  // Recomputes the column flags after the indexes' columns changed.
   void update_column_flags();
 
-  // kInvalidArgument, naming the column: a string of these columns is longer than its column.
+  // Fails with kInvalidArgument, and names the column, if a string is longer than its column.
   base::Result<void> check_strings(const std::byte* row,
                                    std::span<const base::ColumnId> columns) const {
     for (const base::ColumnId id : columns) {
@@ -76,9 +75,9 @@ struct Table {
   }
   base::Error string_too_long(base::ColumnId id) const;
 
-  // kInvalidArgument: the long strings of a column group are more than its share of what a record
-  // of the row may have (propagation/export/update_set.h). Of a row whose cells of the `changed`
-  // columns are in `row`, and those of their groups' other columns in `rest`; or all in `row`.
+  // Fails with kInvalidArgument if the long strings of a column group exceed its share of a
+  // record's limit (propagation/export/update_set.h). `row` has the cells of the `changed` columns,
+  // and `rest` those of their groups' other columns; in the first overload, `row` has all.
   base::Result<void> check_long_strings(const std::byte* row) const {
     if (layout.long_strings.empty()) return {};
     return check_long_strings(row, layout.long_strings, row);
@@ -87,11 +86,12 @@ struct Table {
                                         std::span<const base::ColumnId> changed,
                                         const std::byte* rest) const;
 
-  // kInvalidArgument, naming the column: a decimal has more digits than its column.
+  // Fails with kInvalidArgument, and names the column, if a decimal has more digits than its
+  // column.
   base::Result<void> check_decimals(const std::byte* row) const;
   base::Error decimal_too_wide(base::ColumnId id) const;
 
-  // "(1, 7, "BAR")": the values of the index's columns in the row.
+  // The values of the index's columns in the row, such as "(1, 7, "BAR")".
   std::string key_text(const TableIndex& index, const std::byte* row) const;
 
   const base::TableSchema* schema;

@@ -1,13 +1,13 @@
-// Typed names of tables and indexes, as procedures use them.
+// Typed references to tables and indexes, which procedures use.
 //
 //   struct Tables {
 //     TableRef<District> district;
 //     IndexRef<&District::d_w_id, &District::d_id> district_pkey;
 //   };
 //
-// bind_table and bind_index check the struct against the schema once; a ref is then a plain id and
-// valid as long as the database is open. One that was made without them names nothing: whoever uses
-// it gets an error, or, of an access plan, nothing.
+// bind_table and bind_index check the struct against the schema once; a ref is then a plain id,
+// valid as long as the database is open. A ref made without them is unbound: operations with it
+// fail, and access plans ignore it.
 
 #pragma once
 
@@ -33,7 +33,7 @@ struct TableRef {
 };
 
 namespace detail {
-// Cells whose equality is that of their keys: a row's can be compared without making its key.
+// Cells whose equality is that of their keys, so that they can be compared without making a key.
 template <class Cell>
 inline constexpr bool kIsNumber =
     std::is_same_v<Cell, int32_t> || std::is_same_v<Cell, int64_t> ||
@@ -42,7 +42,7 @@ template <uint8_t P, uint8_t S>
 inline constexpr bool kIsNumber<base::Decimal<P, S>> = true;
 }  // namespace detail
 
-// KeyMembers: the row struct's members that make the key, in key order.
+// IndexRef: its arguments are the members of the row struct that form the key, in key order.
 template <auto First, auto... Rest>
 struct IndexRef {
   using Row = typename base::MemberOf<First>::Row;
@@ -57,11 +57,12 @@ struct IndexRef {
        detail::kIsNumber<typename base::MemberOf<Rest>::Cell>);
   static constexpr size_t kPartBytes = (sizeof(typename base::MemberOf<First>::Cell) + ... +
                                         sizeof(typename base::MemberOf<Rest>::Cell));
-  // Of the whole key, where all of its parts are numbers, and not more than a key has; else 0.
+  // The size of the whole key if all of its parts are numbers and it does not exceed the limit of
+  // keys; otherwise 0.
   static constexpr size_t kNumberBytes =
       kAreNumbers && kPartBytes <= base::kKeyBytesMax ? kPartBytes : 0;
 
-  // As make_index_key of the parts == the row's key.
+  // True if the parts make the row's key.
   static bool has_key(const Row& row, const Parts& parts) {
     return has_parts(row, parts, std::make_index_sequence<kParts>());
   }
@@ -108,9 +109,8 @@ KeyRange prefix(const IndexRef<KeyMembers...>&, const Values&... values) {
   return range;
 }
 
-// All keys that begin with `first` or lie between it and `last`, `last` and what begins with it
-// included. first and last are std::tuples of the index's first parts: between(i, std::tuple(1, 5),
-// std::tuple(1, 9)).
+// All keys from `first` to `last`, including the keys that begin with either. Both are std::tuples
+// of the index's first parts: between(i, std::tuple(1, 5), std::tuple(1, 9)).
 template <auto... KeyMembers, class... First, class... Last>
 KeyRange between(const IndexRef<KeyMembers...>&, const std::tuple<First...>& first,
                  const std::tuple<Last...>& last) {
@@ -124,7 +124,7 @@ KeyRange between(const IndexRef<KeyMembers...>&, const std::tuple<First...>& fir
 }
 
 namespace detail {
-// kNotFound: there is none of this name.
+// Fails with kNotFound if no table has this name.
 base::Result<const base::TableSchema*> table_named(const base::Catalog& catalog,
                                                    std::string_view name);
 struct NamedIndex {
@@ -132,7 +132,7 @@ struct NamedIndex {
   const base::IndexSchema* index;
 };
 base::Result<NamedIndex> index_named(const base::Catalog& catalog, std::string_view name);
-// kInvalidArgument where the index has other columns than these.
+// Fails with kInvalidArgument if the index has other columns.
 base::Result<void> check_columns(const base::IndexSchema& index,
                                  std::span<const base::ColumnId> columns);
 }  // namespace detail
@@ -145,7 +145,7 @@ base::Result<TableRef<Row>> bind_table(const base::Catalog& catalog, std::string
   return TableRef<Row>{(*table)->id};
 }
 
-// `name`: of the index; the primary key's is "<table>_pkey".
+// `name` is the index's name; the primary key's index is "<table>_pkey".
 template <auto... KeyMembers>
 base::Result<IndexRef<KeyMembers...>> bind_index(const base::Catalog& catalog,
                                                  std::string_view name) {

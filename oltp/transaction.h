@@ -1,4 +1,4 @@
-// Transaction: what a stored procedure reads and writes through.
+// Transaction: the operations by which a stored procedure reads and writes.
 //
 //   base::Result<Reply> next_order(Transaction& txn, const Args& args) {
 //     auto district =
@@ -11,21 +11,21 @@
 //     return Reply{order};
 //   }
 //
-// Reads name the columns they want (none named: the whole row), writes the columns they change.
-// An error that a read or write returns is either for the procedure to handle (kNotFound,
-// kAlreadyExists) or means that the transaction cannot commit (kConflict): return it. After a
-// conflict every further operation fails with it, and the engine runs the procedure again. What a
-// procedure must not do (kInvalidArgument) costs it the transaction, too, and names the procedure.
+// Reads name the columns they need (no columns: the whole row), writes the columns they change.
+// The procedure may handle the errors kNotFound and kAlreadyExists. kConflict means that the
+// transaction cannot commit: return it. After a conflict every further operation fails with it, and
+// the engine runs the procedure again. A mistake of the procedure (kInvalidArgument) also fails the
+// transaction, and the message names the procedure.
 //
-// Limits     an operation, and each row that a scan looks at, counts; one that does more than
-//            EngineOptions::operations_max fails. So does one that misuses a handle (below).
-// Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes; the
-//            first to claim a row wins, a later writer gets kConflict, as does a claim of a row
-//            that was changed after read_vid(). In a table with column groups the same holds of
-//            each group of the row, and a claim is of the groups of the columns that it names
-//            (none named: all); erase claims the rest. Serializable: besides, a transaction that
-//            changes something runs again if what it read has changed when it commits (read_set.h).
-// Strings    a long string in a row or tuple that was read points into the database, until the
+// Limits     each operation counts, and each row that a scan looks at. A transaction that exceeds
+//            EngineOptions::operations_max fails, as does one that misuses a handle (below).
+// Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes. The
+//            first to claim a row wins: later writers get kConflict, and so does a claim of a row
+//            that was changed after read_vid(). In a table with column groups this holds for each
+//            group of a row; a claim covers the groups of the columns that it names (no columns:
+//            all), and erase claims the rest. Serializable: in addition, a transaction that changes
+//            something runs again if its reads have changed by the time it commits (read_set.h).
+// Strings    a long string in a row or tuple that was read points into the database until the
 //            procedure returns. Long strings that are written are copied at the call.
 // Threads    one: the worker that runs the procedure.
 // Cost       a read copies the named cells; get_for_update claims with one compare-and-swap.
@@ -72,13 +72,13 @@ struct Set {
   typename base::MemberOf<Member>::Cell value;
 };
 
-// set<&District::d_ytd>(amount): a column and its new value, for Transaction::update.
+// A column and its new value for Transaction::update: set<&District::d_ytd>(amount).
 template <auto Member>
 Set<Member> set(const typename base::MemberOf<Member>::Cell& value) {
   return {value};
 }
 
-// A row that was read, and where it is: to claim columns of it.
+// A row that was read, with its handle, by which its columns can be claimed.
 template <class RowType, class ValuesType>
 struct FoundRow {
   using Row = RowType;
@@ -86,12 +86,13 @@ struct FoundRow {
   ValuesType values;
 };
 
-// A row, or the claimed column groups of one, that this transaction alone may write until it ends.
+// A claimed row, or claimed column groups of a row. Only this transaction may write them until it
+// ends.
 template <class RowType, class ValuesType>
 struct Claimed {
   using Row = RowType;
   RowHandle handle;
-  ValuesType values;  // as read when it was claimed
+  ValuesType values;  // as they were at the claim
 };
 
 enum class ScanStep : uint8_t { kContinue, kStop };
@@ -100,7 +101,8 @@ class Transaction : public TransactionCore {
  public:
   using TransactionCore::TransactionCore;
 
-  // The row of a unique index whose key equals the values (all parts). kNotFound, kConflict.
+  // Reads the row of a unique index whose key equals the values (all parts). Errors: kNotFound,
+  // kConflict.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   auto get(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Row = typename IndexRef<KeyMembers...>::Row;
@@ -111,7 +113,7 @@ class Transaction : public TransactionCore {
     return found ? Out(Projected::load(found->row)) : Out(found.error());
   }
 
-  // As get, with the row's handle. What is read may be of other column groups than what is claimed:
+  // As get, with the row's handle. A later claim may name columns of other groups:
   //   auto found = txn.find<&District::d_name>(tables.district_pkey, args.w, args.d);
   //   auto claimed = txn.claim<District, &District::d_ytd>(found->handle);
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
@@ -125,13 +127,13 @@ class Transaction : public TransactionCore {
     return base::Result<Read>(Read{found->handle, Projected::load(found->row)});
   }
 
-  // As get of each of the keys, whose misses overlap: calls visit(i, values) for those that have a
-  // row. Keys are std::tuples of the index's parts.
+  // As get for many keys at once, whose cache misses overlap. Calls visit(i, values) for each key
+  // that has a row. Keys are std::tuples of the index's parts.
   template <auto... Columns, auto... KeyMembers, class Visit>
   base::Result<void> get_each(const IndexRef<KeyMembers...>& index,
                               std::span<const typename IndexRef<KeyMembers...>::Parts> wanted,
                               Visit&& visit) {
-    // While the rows of a group are read, those of the next one come, and the buckets of another.
+    // While a group's rows are read, the next group's rows and a third one's buckets are fetched.
     AccessPlan plans[] = {make_plan(), make_plan(), make_plan()};
     const auto plan_of = [&](size_t first) -> AccessPlan& {
       return plans[first / kGroupOfKeys % std::size(plans)];
@@ -164,8 +166,8 @@ class Transaction : public TransactionCore {
     return {};
   }
 
-  // As get, and claims the row, or the named columns' groups: kConflict if another transaction has
-  // claimed it, or changed it after read_vid().
+  // As get, and claims the row or the groups of the named columns. kConflict if another transaction
+  // has claimed them, or has changed them after read_vid().
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   auto get_for_update(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Row = typename IndexRef<KeyMembers...>::Row;
@@ -175,8 +177,8 @@ class Transaction : public TransactionCore {
     return found ? claim_as<Row, Columns...>(found->handle) : Out(found.error());
   }
 
-  // Claims a row, or the named columns' groups, that a scan, find or an insert gave out: in this
-  // transaction, and of Row's table.
+  // Claims a row, or the groups of the named columns, by a handle that a scan, find or insert of
+  // this transaction returned for Row's table.
   template <class Row, auto... Columns>
   auto claim(const RowHandle& handle) {
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
@@ -185,9 +187,9 @@ class Transaction : public TransactionCore {
     return claim_as<Row, Columns...>(handle);
   }
 
-  // Writes the named columns of a claimed row. What must not be written (a column of the primary
-  // key or of a group that is not claimed, a string or a decimal that does not fit, a row that was
-  // erased) fails the transaction, whatever the procedure returns.
+  // Writes the named columns of a claimed row. A forbidden write (a column of the primary key or of
+  // a group that is not claimed, a string or decimal that does not fit, a row that was erased)
+  // fails the transaction, whatever the procedure returns.
   template <class Row, class Values, auto... Members>
   void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
@@ -214,9 +216,9 @@ class Transaction : public TransactionCore {
     erase_row(claimed.handle);
   }
 
-  // kAlreadyExists: a unique key is taken. kConflict: another transaction is writing the same key.
-  // kInvalidArgument, and the transaction has failed: a string is longer than its column, a key
-  // than a key may be, or the row's long strings than it may have; a decimal has too many digits.
+  // Inserts a row. kAlreadyExists: a unique key is taken. kConflict: another transaction is writing
+  // the same key. kInvalidArgument: a string, a key or the row's long strings in all are too long,
+  // or a decimal has too many digits; the transaction has then failed.
   template <class Row>
   base::Result<RowHandle> insert(const TableRef<Row>& table, const Row& row) {
     const std::optional<base::ColumnId> imprecise = detail::imprecise_column(row);
@@ -227,8 +229,8 @@ class Transaction : public TransactionCore {
   }
 
   // Calls visit(const RowHandle&, const Values&) -> ScanStep for each visible row in the range, in
-  // key order (ordered index) or in any order (hash index, exact ranges only). The rows that visit
-  // inserts or changes may or may not be met. Returns how many were visited.
+  // key order (ordered index) or in any order (hash index, exact ranges only). It may or may not
+  // meet rows that visit inserts or changes. Returns the number of visited rows.
   template <auto... Columns, auto... KeyMembers, class Visit>
   base::Result<uint64_t> scan(const IndexRef<KeyMembers...>& index, const KeyRange& range,
                               const ScanOptions& options, Visit&& visit) {
@@ -245,7 +247,7 @@ class Transaction : public TransactionCore {
     return visited;
   }
 
-  // Rolls back; the caller of the procedure gets kAborted with the reason.
+  // The error to return in order to roll back; the caller gets kAborted with the reason.
   base::Error abort(std::string reason) const {
     return {base::ErrorCode::kAborted, std::move(reason)};
   }
@@ -253,7 +255,7 @@ class Transaction : public TransactionCore {
  private:
   static constexpr size_t kGroupOfKeys = 16;  // of get_each
 
-  // The row by its whole key: compiled into the procedure where that can be.
+  // Finds a row by its whole key. The search is compiled into the procedure if possible.
   template <class Projected, auto... KeyMembers, class... KeyValues>
   base::Result<Found> look_up(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;

@@ -1,5 +1,5 @@
-// TransactionCore: the untyped operations under Transaction (oltp/transaction.h), on row bytes in
-// the table's RowLayout. Version control, write set, commit and rollback live here.
+// TransactionCore: the untyped operations below Transaction (oltp/transaction.h), on row bytes in
+// the table's RowLayout. It implements version control and fills the worker's write set.
 //
 // Threads    one worker. Created by the worker for one run of one procedure.
 
@@ -27,26 +27,26 @@ struct Write;
 struct WriteShape;
 class Worker;
 
-// Where the new cells of a write go.
+// The place for the new cells of a write.
 struct WritableRow {
   std::byte* row = nullptr;
   Write* write = nullptr;
-  const WriteShape* shape = nullptr;  // null: there is nothing to close
+  const WriteShape* shape = nullptr;  // null: the write need not be closed
 };
 
-// Where a row is. Valid until the transaction ends.
+// The place of a row. Valid until the transaction ends.
 struct RowHandle {
   Table* table = nullptr;
   RowSlot* slot = nullptr;
   base::RowId row_id;
-  uint32_t transaction = 0;  // the stamp of the one that got it
+  uint32_t transaction = 0;  // the stamp of the transaction that got it
 };
 
 enum class Direction : uint8_t { kForward, kBackward };
 
 struct ScanOptions {
   Direction direction = Direction::kForward;
-  uint64_t limit = UINT64_MAX;  // visible rows at most
+  uint64_t limit = UINT64_MAX;  // the most visible rows to visit
 };
 
 // A callable (const RowHandle&, const std::byte* row) -> bool "go on", by reference.
@@ -70,16 +70,16 @@ class RowVisitor {
 
 class TransactionCore {
  public:
-  // `operations_max`: then the transaction fails. `stamp`: no other one's of late; not 0. `planned`
-  // stays until it ends.
+  // A transaction with more than `operations_max` operations fails. `stamp` is not 0 and differs
+  // from recent transactions'. `planned` outlives the transaction.
   TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed,
                   uint64_t operations_max, uint32_t stamp, PlannedRows planned);
   TransactionCore(const TransactionCore&) = delete;
   TransactionCore& operator=(const TransactionCore&) = delete;
 
-  // The snapshot that reads see.
+  // The version of the snapshot that reads see.
   base::Vid read_vid() const { return read_vid_; }
-  // Time and randomness that a replay repeats: from the request, not from the machine.
+  // Time and randomness come from the request, not from the machine, so that a replay repeats them.
   base::Timestamp now() const { return now_; }
   uint64_t random();
 
@@ -88,21 +88,21 @@ class TransactionCore {
     const std::byte* row;  // the visible version, until the next operation
   };
 
-  // The untyped operations; see Transaction for what each guarantees.
+  // The untyped operations; Transaction documents their guarantees.
   base::Result<Found> find_unique(base::IndexId index, const base::Key& key,
                                   const ColumnChoice& choice);
-  // Empty. Of this transaction, and no longer (access_plan.h).
+  // An empty plan, valid for this transaction (access_plan.h).
   AccessPlan make_plan() const;
-  // The groups of the columns, none named: all; nothing is to be seen of the others.
+  // Claims the groups of the columns (no columns: all). Cells of other groups must not be read.
   base::Result<const std::byte*> claim_row(const RowHandle& handle,
                                            std::span<const base::ColumnId> columns);
-  // Null: the handle is one of this transaction's, of a table whose columns have these names
-  // and types (base::columns_hash). Otherwise the transaction has failed, with this.
+  // Returns null if the handle belongs to this transaction, and to a table whose columns have these
+  // names and types (base::columns_hash). Otherwise the transaction fails with the returned error.
   const base::Error* check_handle(const RowHandle& handle, uint64_t columns_hash);
 
-  // Of a hash index over numbers the whole way to the row is compiled into the procedure: with one
-  // worker, or where the table has no column groups and reads are not recorded. Counts as an
-  // operation. nullptr: find_unique is the way.
+  // For a hash index over numbers, the whole search for a row is compiled into the procedure: with
+  // one worker, or if the table has no column groups and reads are not recorded. Counts as an
+  // operation. nullptr: use find_unique().
   const TableIndex* compiled_index(base::IndexId id) {
     if (!(alone_ || unrecorded_) || operations_left_ == 0 || id.value >= indexes_.size()) {
       return nullptr;
@@ -114,8 +114,8 @@ class TransactionCore {
     return index;
   }
   bool is_alone() const { return alone_; }
-  // With one worker: the next row of the plan, if that is of the index, is there and has the key;
-  // else `row` is null. A unique index has no other such row.
+  // With one worker: the next row of the plan, if it belongs to the index, exists and has the key;
+  // otherwise `row` is null. A unique index has no other such row.
   template <class HasKey>
   Found find_planned(const TableIndex& index, const HasKey& has_key) {
     Found found{{index.table, nullptr, {}, stamp_}, nullptr};
@@ -126,7 +126,7 @@ class TransactionCore {
     found = {{index.table, row.slot, row.row_id, stamp_}, row.slot->row()};
     return found;
   }
-  // The live row for which has_key(row bytes) holds; its `row` is null where there is none.
+  // The live row for which has_key(row bytes) holds; `row` is null if there is none.
   template <class HasKey>
   Found find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) const {
     Found found{{index.table, nullptr, {}, stamp_}, nullptr};
@@ -138,15 +138,15 @@ class TransactionCore {
     });
     return found;
   }
-  // The same with several workers: the version that the snapshot sees. for_words(f) calls
-  // f(WordSpan) for the words that are wanted, the key's among them.
+  // As find_alone(), with several workers: the version that the snapshot sees. for_words(f) calls
+  // f(WordSpan) for the words that are needed, the key's included.
   template <class ForWords, class HasKey>
   Found find_shared(const TableIndex& index, uint64_t hash, const ForWords& for_words,
                     const HasKey& has_key) const {
     Found found{{index.table, nullptr, {}, stamp_}, nullptr};
     index.by_hash->visit(hash, [&](base::RowId row_id) {
       RowSlot& slot = index.table->rows.slot(row_id);
-      // acquire: as in read_version; one's own needs no order.
+      // acquire: as in read_version; an own row needs no order.
       const uint64_t word = slot.word.load(std::memory_order_acquire);
       if (RowSlot::is_owned_by(word, worker_id_)) {
         found.row = RowSlot::undo_of(word)->erased ? nullptr : slot.row();
@@ -164,12 +164,12 @@ class TransactionCore {
     return found;
   }
 
-  // An update: the row for new values of the columns (its `row` is null if the transaction has
-  // failed), and then that they are there. Long strings are copied from where they point.
+  // An update: open_row() gives the row for new values of the columns (`row` is null if the
+  // transaction has failed), and close_row() ends the write. It copies long strings.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
   void close_row(const WritableRow& open);
-  // The transaction fails unless the table's columns have these names and types
-  // (base::columns_hash); 0: the caller knows that the row is the table's.
+  // Inserts a row. The transaction fails unless the table's columns have these names and types
+  // (base::columns_hash); 0 skips the check.
   base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row,
                                      uint64_t columns_hash = 0);
   void erase_row(const RowHandle& handle);
@@ -180,11 +180,12 @@ class TransactionCore {
   bool failed() const { return failure_.has_value(); }
 
  protected:
-  // A decimal has more digits than its column, of a table or of one by its id.
+  // Fail the transaction because a decimal has more digits than its column.
   const base::Error& misuse_of_precision(const Table& table, base::ColumnId column);
   const base::Error& misuse_of_precision(base::TableId table, base::ColumnId column);
 
-  // While it lives, the procedure looks up other rows than those of its plan: a plan's on the way.
+  // While it lives, look-ups use the rows of a plan that was made during the run, instead of those
+  // of the request's plan.
   class PlannedRowsOnTheWay {
    public:
     explicit PlannedRowsOnTheWay(TransactionCore* txn) : txn_(txn), before_(txn->planned_) {}
@@ -201,12 +202,11 @@ class TransactionCore {
  private:
   friend class Worker;
 
-  // The transaction cannot commit, for the first such reason: kConflict, kAlreadyExists after an
-  // update to a taken key, kInvalidArgument for what a procedure must not do. Every operation
-  // then fails with it.
+  // Fails the transaction; the first failure counts: kConflict, kAlreadyExists after an update to a
+  // taken key, or kInvalidArgument for a mistake of the procedure. Every operation then fails.
   const base::Error& fail(base::Error failure);
-  // Begins and counts an operation. False: the transaction has failed, or fails now, since it has
-  // done as many as it may.
+  // Begins and counts operations. Returns false if the transaction has failed, or fails now because
+  // it exceeds its limit.
   bool begin_operation(uint64_t count = 1) {
     if (operations_left_ < count) [[unlikely]] {
       run_out();
@@ -216,23 +216,23 @@ class TransactionCore {
     return true;
   }
   void run_out();
-  // A mistake of the procedure with a row of the table; one that names the table itself.
+  // Fail the transaction for a mistake with a row of the table, or for one that names the table.
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse(const base::Error& mistake);
   const base::Error& misuse_of_handle();
   const base::Error& misuse_of_unbound();
   void misuse_of_primary_key(const WriteShape& shape);
   const base::Error& misuse_of_unclaimed(const RowHandle& handle, const WriteShape* shape);
-  // Of a serializable transaction: what it finds by the key, or that there is nothing.
+  // Records, for a serializable transaction, the result of a look-up by key.
   void record_lookup(const TableIndex& index, const base::Key& key, const ColumnChoice& choice,
                      const Found& found);
-  // The shape's column groups are this transaction's, or, without a shape, some of the row: one of
-  // their writes. nullptr, and the transaction has failed: they are not.
+  // A write of the shape's column groups or, without a shape, of any group of the row. If this
+  // transaction does not own them, it fails, and the result is nullptr.
   Write* own_write(const RowHandle& handle, const WriteShape* shape);
-  // An inserted row is erased: its entries go at once, so that rows which come and go under one key
-  // do not lie in each other's way.
+  // Removes the entries of an inserted row that is erased at once, so that rows which come and go
+  // under one key do not block each other.
   void forget_inserted_keys(const Write& write);
-  // False, and the transaction has failed.
+  // These return false if the transaction has failed.
   bool claim_group(const RowHandle& handle, uint32_t group);
   bool claim_groups(const RowHandle& handle, std::span<const base::ColumnId> columns);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,
@@ -240,12 +240,12 @@ class TransactionCore {
                                   const RowVisitor& visit);
   base::Result<void> scan_one(const TableIndex& index, const KeyRange& range,
                               const ColumnChoice& choice, const RowVisitor& visit);
-  // Whether the index's entries of a row are of its visible version.
+  // True if the index's entries of a row belong to its visible version.
   static bool is_exact(const TableIndex& index) {
     // relaxed: see update_keys.
     return !index.by_hash && (index.primary || !index.rekeyed.load(std::memory_order_relaxed));
   }
-  // nullptr: the snapshot has no such row, or it has another key than `has_key` wants.
+  // nullptr if the snapshot has no such row, or if has_key() rejects it.
   template <class HasKey>
   const std::byte* visible_row(const TableIndex& index, const RowSlot& slot,
                                const ColumnChoice& choice, const HasKey& has_key) const;
@@ -259,9 +259,9 @@ class TransactionCore {
   RowReader* reader_;  // the worker's
   base::WorkerId worker_id_;
   bool alone_;       // no other worker runs
-  bool unrecorded_;  // no read is validated at the end
+  bool unrecorded_;  // reads are not validated at the end
   std::optional<base::Error> failure_;
-  const TableIndex* taken_ = nullptr;  // where an insert met its key, the last that did
+  const TableIndex* taken_ = nullptr;  // the index in which the last insert found its key taken
   uint64_t operations_left_;           // 0 once it has failed
   uint32_t stamp_;
 };

@@ -1,16 +1,16 @@
-// Worker: runs transactions: one after the other, with write set, undo, string memory, slots and
-// update sets of its own.
+// Worker: runs transactions one after the other, with its own write set, undo memory, string
+// memory, slots and update sets.
 //
 //   begin -> operations (transaction_core.cpp) -> commit or roll_back -> ... -> finish_batch
 //
 // Threads    one thread during a batch; the leader at boundaries (finish_batch, take_updates).
 //
 // Invariants
-//   W1  Every row that the running transaction owns is in writes_, at its Undo's write_index: once
-//       for each column group that it owns, but once as a whole where it has inserted it. After
-//       commit or roll_back the worker owns none; words may name Undos that are rolled back.
-//   W2  What a batch supersedes or kills is retired, and reclaimed only by finish_batch: pointers
-//       to strings, undo records and slots stay valid for the batch.
+//   W1  writes_ has every row that the running transaction owns, at its Undo's write_index: once
+//       for each owned column group, or once as a whole if it inserted the row. After commit or
+//       roll_back the worker owns no row; words may name Undos that are rolled back.
+//   W2  Memory that a batch supersedes is retired, and reclaimed only by finish_batch: pointers to
+//       strings, undo records and slots stay valid for the batch.
 
 #pragma once
 
@@ -41,16 +41,16 @@
 
 namespace diptych::oltp {
 
-// What one worker did in one batch.
+// One worker's results in one batch.
 struct WorkerReport {
   uint64_t committed = 0;
   uint64_t aborted = 0;
   uint64_t conflicts = 0;
-  std::vector<Request*> unrun, conflicted;  // the latter in each run
+  std::vector<Request*> unrun, conflicted;  // conflicted: in every run
   std::vector<SlowRun> slow;
 };
 
-// What the procedure throws is an error, too.
+// Calls the procedure; an exception becomes an error.
 base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
                              const Request& request);
 
@@ -58,7 +58,7 @@ class Worker {
  public:
   Worker(EngineCore* core, base::WorkerId id);
 
-  // Runs them again (Engine::replay_batch). The leader alone.
+  // Replays the requests (Engine::replay_batch). Only the leader calls it.
   base::Result<void> replay(std::span<Request* const> requests, InsertedOfRequests inserted);
   std::span<const base::RowId> inserted_rows(const InsertedRows& rows) const {
     return std::span(inserted_rows_).subspan(rows.first, rows.count);
@@ -70,18 +70,18 @@ class Worker {
   const std::string& running_name() const { return running_->name; }
   size_t undo_bytes() const { return undo_.allocated_bytes(); }
 
-  void add_table();       // the leader: the core has one more
-  void change_indexes();  // the leader: a table has one more
+  void add_table();       // by the leader, after the core got a table
+  void change_indexes();  // by the leader, after a table got an index
 
-  // The boundary, by the leader, for each worker in turn: first settle_rolled_back of all, then
-  // drop_dead_entries of all, then finish_batch of all.
+  // The boundary. The leader calls settle_rolled_back() for all workers, then drop_dead_entries()
+  // for all, then finish_batch() for all.
   void settle_rolled_back();
-  void drop_dead_entries();  // any workers at once, each on its own thread, or the leader
+  void drop_dead_entries();  // by the workers' threads in parallel, or by the leader
   size_t rows_with_dead_entries() const;
-  void bury_dead_rows();  // their slots may be used again
+  void bury_dead_rows();  // makes their slots reusable
   void finish_batch();
-  void forget_free_slots();  // before RowTable::free_dead_slots
-  void forget_rows();        // and all that it did: there are none (Engine::restart_empty)
+  void forget_free_slots();  // before RowTable::free_dead_slots()
+  void forget_rows();        // drops all state of rows (Engine::restart_empty)
   // Appends the sealed, non-empty update sets.
   void take_updates(std::vector<propagation::SealedSet>* sets);
 
@@ -103,39 +103,39 @@ class Worker {
     Table* table;
     RowSlot* slot;
     base::RowId row_id;
-    bool has_entries;  // in the indexes, by the key that its bytes have
+    bool has_entries;  // in the indexes, under the key in its bytes
   };
   struct RolledBackRow {
     RowSlot* slot;
     const Undo* undo;
   };
 
-  // Requests ahead of the one that runs: whose plans are made, and whose rows are fetched.
+  // How far ahead of the running request plans are made, and rows are fetched.
   static constexpr size_t kPlansAhead = 8;
   static constexpr size_t kRowsAhead = 4;
   using Share = std::span<Request* const>;
   void plan_access(Share requests, size_t position, AccessPlan* plan) const;
 
-  // With one worker, between transactions: so that scans do not pass all. False: they are few.
+  // With one worker, between transactions, so that scans need not pass dead entries. False: few.
   bool drop_many_dead_entries();
   enum class RunEnd : uint8_t { kEnded, kConflict };
-  // The clock is at *now_ns, before and after.
+  // *now_ns is the time before the run, and is set to the time after it.
   RunEnd run_timed(Request* request, PlannedRows planned, uint64_t* now_ns);
   RunEnd run(Request* request, PlannedRows planned);
-  // Runs it again after a conflict, in this batch or the next.
+  // Runs requests again after conflicts, in this batch or the next.
   void retry_deferred(uint64_t deadline_ns);
   bool give_up(Request* request);
 
-  // False: what a serializable transaction read has changed (read_set.h). It is then rolled back.
+  // False if the reads of a serializable transaction have changed (read_set.h); it is rolled back.
   bool commit(Transaction* txn, Request* request);
   bool changes_anything() const;
-  // Appends the update records, which get the VID; it may be raised later on. False: the
-  // transaction changes nothing.
+  // Appends the update records with the VID, which may be raised later. False if the transaction
+  // changes nothing.
   bool export_writes(uint64_t vid);
-  // nullptr: the write has no record of its own.
+  // nullptr if the write has no record of its own.
   propagation::UpdateRecord* export_write(const Write& write, base::Vid vid);
-  void take_back_exports();  // of a transaction that gets no VID after all
-  // Shows the write to others, as of the VID; lets go a row that was claimed and not written.
+  void take_back_exports();  // for a transaction that gets no VID after all
+  // Makes the write visible as of the VID; releases a row that was claimed and not written.
   void publish(const Write& write, base::Vid vid);
   void stamp(const Write& write, uint32_t group, uint64_t word) {
     RowVersion& version = write.slot->group(group);
@@ -143,10 +143,10 @@ class Worker {
     // relaxed: one worker.
     version.word.store(word, std::memory_order_relaxed);
   }
-  // An inserted row that nobody will ever see; its entries are gone or the caller's to erase.
+  // Kills an inserted row that nobody will see; its entries are gone, or the caller erases them.
   void kill_inserted(const Write& write);
-  // The columns that were written in any group of the row, so that they make one record. nullptr:
-  // none were, or they are in the record of an earlier write.
+  // The columns written in all groups of the row, which make one record. nullptr if there are none,
+  // or if an earlier write's record has them.
   const WriteShape* shape_of_record(const Write& write) {
     if (write.shape == nullptr || write.table->layout.group_count == 1) return write.shape;
     return shape_of_groups(write);
@@ -158,7 +158,7 @@ class Worker {
 
   base::Result<void> replay_one(Request* request, std::span<const base::RowId> inserted,
                                 PlannedRows planned);
-  // A new row's slot; of a replay, the one that it had. Nothing: it had none, or there is a row.
+  // A slot for a new row; in a replay, its old one. nullopt: it had none, or the slot is taken.
   std::optional<base::RowId> take_slot(Table* table) {
     if (replays_) [[unlikely]]
       return take_replayed_slot(table);
@@ -174,8 +174,8 @@ class Worker {
     return core_->lost.load(std::memory_order_relaxed);
   }
   bool is_own(uint64_t word) const { return RowSlot::is_owned_by(word, id_); }
-  // The row as the running transaction sees it: in place where nobody else can be at it, else a
-  // copy that stays until the next call. nullptr: there is none.
+  // The row as the running transaction sees it: in place if nobody else can be writing it,
+  // otherwise a copy that is valid until the next call. nullptr if there is none.
   const std::byte* visible_row(const Table& table, const RowSlot& slot, base::Vid read_vid,
                                const ColumnChoice& choice) const;
 
@@ -198,32 +198,32 @@ class Worker {
                                       false});
   }
   void drop_newest_write() { writes_.pop_back(); }
-  // nullptr: the running transaction does not own the row's group, or has erased the row.
+  // nullptr if the running transaction does not own the row's group, or has erased the row.
   Write* write_of(const RowSlot& slot, uint32_t group) {
-    // acquire: another worker's Undo is looked into.
+    // acquire: reads another worker's Undo.
     const uint64_t word = slot.group(group).word.load(std::memory_order_acquire);
     if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
     return &writes_[RowSlot::undo_of(word)->write_index];
   }
-  // One of the writes of the shape's groups; nullptr: it does not own all of them.
+  // One of the writes of the shape's groups; nullptr if the transaction does not own all groups.
   Write* find_write(const RowHandle& handle, const WriteShape& shape) {
     return shape.parts.empty() ? write_of(*handle.slot, shape.group) : find_writes(handle, shape);
   }
   Write* find_writes(const RowHandle& handle, const WriteShape& shape);
-  // Of any group of the row; nullptr: it owns none.
+  // The write of any group of the row; nullptr if the transaction owns none.
   Write* find_any_write(const RowHandle& handle);
-  // The whole row is owned and will be erased; gives group 0's write.
+  // Prepares the erasing of a row that is owned as a whole; returns group 0's write.
   Write* erase_groups(const RowHandle& handle);
   // Copies the row into the slot, with copies of its long strings.
   void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
-  // As open_row and close_row where one worker is at plain columns: keeps their images.
+  // As open_row() and close_row(), for a single worker and plain columns: keeps their images.
   void open_plain(Write* write, const WriteShape& shape) {
     if (write->kind == WriteKind::kUpdate) note_shape(write, shape);
   }
-  // The row for new cells of the columns: images, strings and keys of the present ones are kept.
+  // Opens the row for new cells, after saving the images, strings and keys of the present ones.
   WritableRow open_row(Write* write, const WriteShape& shape);
-  // The new cells are in the row: copies their long strings, moves it in the indexes, shows it.
-  // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
+  // Ends a write: copies the new cells' long strings, moves the row in the indexes, and shows it.
+  // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists fail the transaction.
   base::Result<void> close_row(const WritableRow& open, base::Vid read_vid);
   void keep_own_images(const Write& write, const WriteShape& shape) {
     std::byte* memory = undo_.allocate(shape.image_bytes);
@@ -232,8 +232,8 @@ class Worker {
       memory += sizeof(BeforeImage) + size_t{8} * span.count;
     }
   }
-  // Before the group's columns change: that they will be in the record, and the images of their
-  // words, which those have then that are in the write's shape.
+  // Called before the group's columns change: notes them for the record, and saves the images of
+  // their words. So all words of the write's shape have images.
   void note_shape(Write* write, const WriteShape& shape) {
     if (write->shape == &shape) return;
     if (write->shape != nullptr) return add_shape(write, shape);
@@ -251,9 +251,9 @@ class Worker {
   void log_keys(Write* write);
   // Moves the row in the indexes whose keys are in old_keys_.
   base::Result<void> update_keys(const Write& write, base::Vid read_vid);
-  // Of an inserted row, from the first indexes.
+  // Erases an inserted row's entries from the first indexes.
   void erase_inserted_entries(const Write& write, size_t index_count) noexcept;
-  // The newest write, an insert that reached only the first indexes, counts as erased again.
+  // Undoes the newest write, an insert that reached only the first indexes.
   void undo_insert(size_t index_count) noexcept;
   void take_row(Table* table, base::RowId row_id, size_t index_count);
   propagation::UpdateSet& updates_of(const Table& table) {
@@ -272,7 +272,7 @@ class Worker {
   WriteShapes shapes_;
 
   RunMark mark_;
-  uint32_t stamp_;  // of the newest transaction; those of two workers differ
+  uint32_t stamp_;  // of the newest transaction; stamps of two workers differ
 
   // The running transaction's.
   const ProcedureDefinition* running_ = nullptr;
@@ -280,14 +280,14 @@ class Worker {
   std::vector<Write> writes_;
   std::vector<KeyChange> key_changes_;
   std::vector<StringChange> string_changes_;
-  std::vector<propagation::UpdateRecord*> records_;  // appended, their VIDs not final
-  std::vector<uint64_t> staged_row_;                 // of the write between open and close
+  std::vector<propagation::UpdateRecord*> records_;  // appended; their VIDs are not final
+  std::vector<uint64_t> staged_row_;                 // of a write between open and close
   std::vector<OldKey> old_keys_;                     // likewise
   bool replays_ = false;
-  std::span<const base::RowId> replayed_rows_;  // that it will still insert, where it is replayed
+  std::span<const base::RowId> replayed_rows_;  // in a replay: rows still to be inserted
 
   // The batch's.
-  std::vector<base::RowId> inserted_rows_;  // of those that committed, and of the running one
+  std::vector<base::RowId> inserted_rows_;  // of committed transactions and the running one
   std::vector<DeadRow> dead_rows_;
   size_t rows_without_entries_ = 0;  // the first of dead_rows_
   std::vector<RolledBackRow> rolled_back_;

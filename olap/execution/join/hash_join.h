@@ -1,4 +1,4 @@
-// Hash join: the stage that joins batches of probe rows to the table of a build side (join_table.h).
+// Hash join: the stage that joins batches of probe rows to a build side's table (join_table.h).
 //
 // Probe      the keys of a batch are packed and looked up at once. If a probe row has at most one
 //            match (a unique build side), the result is the probe batch with a narrower selection,

@@ -1,5 +1,5 @@
-// UnmarkedRows: of a key's build rows, those that have no mark yet, for joins that mark the build
-// rows that have a match: no further pair is wanted of the others.
+// UnmarkedRows: the build rows of each key that have no mark yet. Joins that mark the build rows with
+// a match (kBuildSemi, kBuildAnti) need no further pair of a marked row.
 //
 // Threads    one worker's.
 

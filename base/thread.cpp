@@ -1,7 +1,6 @@
 #include "base/thread.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -16,6 +15,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/notice.h"
 
 namespace diptych::base {
 namespace {
@@ -111,11 +112,10 @@ bool pin_this_thread(std::span<const uint32_t> cores) {
   for (const uint32_t core : cores) CPU_SET_S(core, bytes, set.get());
   const int refused = pthread_setaffinity_np(pthread_self(), bytes, set.get());
   if (refused == 0) return true;
-  static std::once_flag said;
-  std::call_once(said, [refused] {
-    std::fprintf(stderr, "diptych: threads run unpinned: the system refuses: %s\n",
-                 std::strerror(refused));
-  });
+  static NoticeOnce once;
+  if (once.is_due()) {
+    notify("threads run unpinned: the system refuses: {}", std::strerror(refused));
+  }
   return false;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <filesystem>
 #include <random>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/notice.h"
 #include "dispatcher/backup.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_state.h"
@@ -441,10 +441,7 @@ Database::~Database() {
   if (state_->phase == State::Phase::kStopped) return;  // close() has returned why
   auto closed = close();
   if (!closed && closed.code() != base::ErrorCode::kClosed) {
-    // Not fmt::print, which throws where standard error is a file on the disk that is full.
-    const std::string text =
-        fmt::format("diptych: closing the database: {}\n", closed.error().to_string());
-    std::fputs(text.c_str(), stderr);
+    base::notify("closing the database: {}", closed.error());
   }
 }
 

@@ -5,7 +5,6 @@
 //                    ▲                             └ a procedure is missing: again
 //                    └ close: log and manifest stay as they are
 
-#include <cstdio>
 #include <exception>
 #include <future>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/notice.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/recovery_progress.h"
 #include "storage/replica_files.h"
@@ -22,13 +22,6 @@
 
 namespace diptych::dispatcher {
 namespace {
-
-// A failure that comes again and again is said so often.
-constexpr uint64_t kSayAgainNs = 60'000'000'000;
-
-void say(const std::string& text) {
-  std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
-}
 
 LogPosition position_after(const LogContents& contents) {
   LogPosition position{contents.next_sequence, contents.next_number, contents.bytes, {}};
@@ -54,10 +47,10 @@ base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
   if (contents->torn) {
     recovery_report.torn_tail =
         fmt::format("{}: byte {}", contents->torn->path, contents->torn->offset);
-    say(
-        fmt::format("diptych: {}: the log ends here, within a group that was not written to its "
-                    "end, so that nobody was told of it, or was damaged since; it is cut off\n",
-                    recovery_report.torn_tail));
+    base::notify(
+        "{}: the log ends here, within a group that was not written to its end, so that nobody was "
+        "told of it, or was damaged since; it is cut off",
+        recovery_report.torn_tail);
   }
   recovery_report.vid = contents->last;
   if (contents->transactions == 0) {
@@ -314,16 +307,9 @@ void Database::State::note_checkpoint_failure(const base::Error& error, size_t w
   // relaxed: a figure to look at.
   checkpoints_failed.fetch_add(1, std::memory_order_relaxed);
   if (waiters != 0) return;
-  const uint64_t now_ns = base::steady_ns();
-  if (checkpoint_failure_said_ns != 0 && now_ns - checkpoint_failure_said_ns < kSayAgainNs) return;
-  checkpoint_failure_said_ns = now_ns;
+  if (!checkpoint_failure_notice.is_due(base::steady_ns())) return;
   const bool grows = log != nullptr && !log->is_suspended();
-  try {
-    say(fmt::format("diptych: a checkpoint failed{}: {}\n", grows ? ", and the log grows" : "",
-                    error.to_string()));
-  } catch (const std::bad_alloc&) {
-    std::fputs("diptych: a checkpoint failed, and there is no memory left to say more\n", stderr);
-  }
+  base::notify("a checkpoint failed{}: {}", grows ? ", and the log grows" : "", error);
 }
 
 // The log's file is changed before the replica is brought up to date: all that the files before it

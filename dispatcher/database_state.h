@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/notice.h"
 #include "base/schema.h"
 #include "base/topology.h"
 #include "dispatcher/batch_gate.h"
@@ -192,13 +193,13 @@ struct Database::State {
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
   uint64_t manifest_bytes = storage::kManifestFieldBytes;  // gate: at most, with these
   // Of the last save: the gate's holder, while checkpoint_writer is idle; while it is busy, its.
-  std::optional<base::Vid> saved_vid;               // none before the first
-  size_t saved_ddl = 0;                             // statements
-  uint64_t saved_settled = 0;                       // columns that had settled by then
-  std::atomic<uint64_t> checkpoints{0};             // writers: as saved_vid's
-  std::atomic<uint64_t> checkpoints_failed{0};      // writers: who saves
-  uint64_t checkpoint_failure_said_ns = 0;          // as saved_vid's
-  std::atomic<uint64_t> recovered_transactions{0};  // writer: recover
+  std::optional<base::Vid> saved_vid;                           // none before the first
+  size_t saved_ddl = 0;                                         // statements
+  uint64_t saved_settled = 0;                                   // columns that had settled by then
+  std::atomic<uint64_t> checkpoints{0};                         // writers: as saved_vid's
+  std::atomic<uint64_t> checkpoints_failed{0};                  // writers: who saves
+  base::NoticePause checkpoint_failure_notice{60'000'000'000};  // as saved_vid's
+  std::atomic<uint64_t> recovered_transactions{0};              // writer: recover
   // What is done seldom: how often it was, and how long it took in all.
   struct Spent {
     std::atomic<uint64_t> times{0};  // writers of both: who has done it

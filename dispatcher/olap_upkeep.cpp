@@ -2,14 +2,11 @@
 // and memory is brought within its limit.
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
-#include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/clock.h"
+#include "base/notice.h"
 #include "base/thread.h"
 #include "dispatcher/olap_dispatcher.h"
 #include "storage/buffer_manager.h"
@@ -81,13 +78,7 @@ void OlapDispatcher::trim() {
   if (buffers == nullptr) return;
   const base::Result<void> trimmed = buffers->trim();
   if (!trimmed && !std::exchange(trim_failed_, true)) {
-    try {
-      const std::string text = fmt::format("diptych: columns stay in memory, over the limit: {}\n",
-                                           trimmed.error().to_string());
-      std::fputs(text.c_str(), stderr);
-    } catch (const std::bad_alloc&) {
-      std::fputs("diptych: columns stay in memory, over the limit\n", stderr);
-    }
+    base::notify("columns stay in memory, over the limit: {}", trimmed.error());
   }
   trim_failed_ = !trimmed;
 }

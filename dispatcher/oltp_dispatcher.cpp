@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -38,12 +37,11 @@ size_t logged_bytes(const ProcedureSignature& procedure, std::span<const std::by
 }
 
 void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max, uint64_t age_ns) {
-  const std::string text = fmt::format(
-      "diptych: transactions wait for the analytical replica: {} KiB of updates are pending, the "
-      "limit is {} KiB; the oldest change that it has not seen was made {:.3f} s ago (said again "
-      "after a minute without)\n",
+  base::notify(
+      "transactions wait for the analytical replica: {} KiB of updates are pending, the limit is "
+      "{} KiB; the oldest change that it has not seen was made {:.3f} s ago (said again after a "
+      "minute without)",
       pending_bytes >> 10, bytes_max >> 10, static_cast<double>(age_ns) * 1e-9);
-  std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
 }
 
 }  // namespace
@@ -62,7 +60,8 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       apply_now_(std::move(apply_now)),
       queues_(options.limits, options.spin),
       arrivals_(options.spin),
-      seeds_(options.random_seed) {
+      seeds_(options.random_seed),
+      wait_notice_(options.calm_ns) {
   DIPTYCH_CHECK(options.batch_requests_max != 0, "Database::open checks its options");
   thread_ = std::thread([this] { run(); });
 }
@@ -250,7 +249,7 @@ bool OltpDispatcher::wait_for_room() {
   waits_since_ns_.store(since_ns, std::memory_order_relaxed);
   // relaxed: as above.
   back_pressure_waits_.fetch_add(1, std::memory_order_relaxed);
-  if (waited_until_ns_ == 0 || since_ns - waited_until_ns_ >= options_.calm_ns) {
+  if (wait_notice_.is_due(since_ns)) {
     say_that_transactions_wait(pending, options_.pending_update_bytes_max,
                                clock_->age_ns(since_ns));
   }
@@ -264,9 +263,10 @@ bool OltpDispatcher::wait_for_room() {
   }
   // relaxed: as above.
   waits_since_ns_.store(0, std::memory_order_relaxed);
-  waited_until_ns_ = base::steady_ns();
+  const uint64_t end_ns = base::steady_ns();
+  wait_notice_.goes_on(end_ns);
   // relaxed: as above.
-  back_pressure_ns_.fetch_add(waited_until_ns_ - since_ns, std::memory_order_relaxed);
+  back_pressure_ns_.fetch_add(end_ns - since_ns, std::memory_order_relaxed);
   return true;
 }
 

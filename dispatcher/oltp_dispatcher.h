@@ -36,6 +36,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/notice.h"
 #include "base/parker.h"
 #include "base/thread.h"
 #include "base/topology.h"
@@ -143,7 +144,7 @@ class OltpDispatcher {
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
   std::vector<oltp::Request*> ended_;    // likewise: those of batch_ that are not in again_
   std::vector<oltp::Request*> expired_;  // likewise: their deadline has passed
-  uint64_t waited_until_ns_ = 0;         // likewise, for room; 0: never yet
+  base::NoticePause wait_notice_;        // likewise: that batches wait for room
   uint64_t oldest_ns_ = 0;               // likewise: submission of the batch's first new request
   mutable std::mutex figures_mutex_;
   Figures figures_;  // guarded by figures_mutex_

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -19,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/counted.h"
+#include "base/notice.h"
 #include "dispatcher/database_reports.h"
 
 namespace diptych::dispatcher {
@@ -77,10 +77,7 @@ class RecoveryProgress {
     }
   }
 
-  void write(const std::string& text) const {
-    // Not fmt::print, which throws where the disk is full.
-    std::fputs(fmt::format("diptych: {}: {}\n", path_, text).c_str(), stderr);
-  }
+  void write(const std::string& text) const { base::notify("{}: {}", path_, text); }
 
   static constexpr uint64_t kLineNs = 1'000'000'000;
   static constexpr uint64_t kListenerNs = 100'000'000;

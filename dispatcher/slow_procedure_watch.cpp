@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/notice.h"
 #include "base/thread.h"
 
 namespace diptych::dispatcher {
@@ -61,11 +61,10 @@ void SlowProcedureWatch::note(base::ProcedureId procedure, uint64_t ns, const ch
   }
   if (!reported_.insert(procedure).second) return;
   const auto seconds = [](uint64_t time_ns) { return static_cast<double>(time_ns) / 1e9; };
-  const std::string text = fmt::format(
-      "diptych: procedure \"{}\" {}; others wait for it; the limit of slow_procedure_ns is "
-      "{:.3f} s (said once for each procedure)\n",
+  base::notify(
+      "procedure \"{}\" {}; others wait for it; the limit of slow_procedure_ns is {:.3f} s (said "
+      "once for each procedure)",
       signature->name, fmt::format(fmt::runtime(how), seconds(ns)), seconds(limit_ns_));
-  std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
 }
 
 SlowProcedureWatch::Figures SlowProcedureWatch::figures() const {

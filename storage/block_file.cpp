@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include <xxhash.h>
 
 #include "base/check.h"
+#include "base/notice.h"
 #include "storage/file.h"
 
 namespace diptych::storage {
@@ -54,14 +54,11 @@ std::string described(const ChunkAddress& address) {
 }
 
 void say_once_that_reads_are_buffered(const std::string& path) {
-  static std::once_flag said;
-  std::call_once(said, [&path] {
-    const std::string text = fmt::format(
-        "diptych: {}: the file system refuses direct reads; chunks are read through the system's "
-        "page cache\n",
-        path);
-    std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
-  });
+  static base::NoticeOnce once;
+  if (!once.is_due()) return;
+  base::notify(
+      "{}: the file system refuses direct reads; chunks are read through the system's page cache",
+      path);
 }
 
 }  // namespace

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <liburing.h>
 
 #include "base/check.h"
+#include "base/notice.h"
 
 namespace diptych::storage {
 namespace {
@@ -20,25 +19,20 @@ namespace {
 constexpr uint32_t kDepthMax = 1024;
 constexpr size_t kBufferBytesMax = size_t{1} << 30;  // the kernel's limit of a registered buffer
 
-void say_once(std::once_flag* said, const char* what, int error_number) {
-  std::call_once(*said, [=] {
-    const std::string text =
-        fmt::format("diptych: {}: the system refuses: {}\n", what, std::strerror(error_number));
-    std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
-  });
-}
-
 void say_once_that_the_ring_is_refused(int error_number) {
-  static std::once_flag said;
-  say_once(&said, "chunks are read one at a time, without io_uring", error_number);
+  static base::NoticeOnce once;
+  if (!once.is_due()) return;
+  base::notify("chunks are read one at a time, without io_uring: the system refuses: {}",
+               std::strerror(error_number));
 }
 
 void say_once_that_registration_is_refused(int error_number) {
-  static std::once_flag said;
-  say_once(&said,
-           "chunks are read into memory that io_uring pins anew for each (a higher limit of "
-           "locked memory, ulimit -l, may spare that)",
-           error_number);
+  static base::NoticeOnce once;
+  if (!once.is_due()) return;
+  base::notify(
+      "chunks are read into memory that io_uring pins anew for each (a higher limit of locked "
+      "memory, ulimit -l, may spare that): the system refuses: {}",
+      std::strerror(error_number));
 }
 
 }  // namespace

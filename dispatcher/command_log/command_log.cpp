@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +18,6 @@ namespace {
 constexpr size_t kGroupBytesMax = size_t{8} << 20;  // then the leader waits
 constexpr uint64_t kSpaceRetryNs = 50'000'000;
 constexpr uint64_t kWishAgainNs = 1'000'000'000;
-constexpr uint64_t kSayStallAgainNs = 60'000'000'000;
 constexpr uint64_t kFilePatienceNs = 50'000'000;      // of a checkpoint
 constexpr size_t kNotedBytesKept = size_t{32} << 20;  // of memory, from batch to batch
 
@@ -480,12 +478,8 @@ bool CommandLog::wait_for_space(const base::Error& error) {
 
 // Who called and waits hears of it in no other way.
 void CommandLog::say_stall() {
-  const uint64_t now_ns = base::steady_ns();
-  if (stall_said_ns_ != 0 && now_ns - stall_said_ns_ < kSayStallAgainNs) return;
-  stall_said_ns_ = now_ns;
-  const std::string text =
-      fmt::format("diptych: {} (they go on once there is space)\n", refusal()->message);
-  std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
+  if (!stall_notice_.is_due(base::steady_ns())) return;
+  base::notify("{} (they go on once there is space)", refusal()->message);
 }
 
 void CommandLog::wish_checkpoint_again() {

@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/notice.h"
 #include "base/parker.h"
 #include "base/result.h"
 #include "base/thread.h"
@@ -218,7 +219,7 @@ class CommandLog {
   std::optional<LogRing> ring_;  // the log thread's
   Group writing_;
   uint64_t wished_ns_ = 0;  // wish_checkpoint_again
-  uint64_t stall_said_ns_ = 0;
+  base::NoticePause stall_notice_{60'000'000'000};
   uint64_t sequence_ = 1;  // of the next frame
   // [ProcedureId]: the version that the current file has defined last.
   std::vector<std::optional<uint64_t>> defined_;

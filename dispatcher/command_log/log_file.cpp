@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/notice.h"
 #include "storage/file.h"
 
 namespace diptych::dispatcher {
@@ -32,13 +31,10 @@ using storage::FileStep;
 using storage::system_error;
 
 void say_once_that_the_ring_is_refused(int error_number) {
-  static std::once_flag said;
-  std::call_once(said, [=] {
-    const std::string text =
-        fmt::format("diptych: the log is written without io_uring: the system refuses: {}\n",
-                    std::strerror(error_number));
-    std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
-  });
+  static base::NoticeOnce once;
+  if (!once.is_due()) return;
+  base::notify("the log is written without io_uring: the system refuses: {}",
+               std::strerror(error_number));
 }
 
 }  // namespace

@@ -13,44 +13,40 @@ using enum MetricKind;
 constexpr double kNs = 1e-9;
 
 // The values of labels, in the order in which the readers below take their indexes.
-constexpr std::array<std::string_view, 15> kMemoryParts = {"rows",
-                                                           "row_strings",
-                                                           "undo",
-                                                           "indexes",
-                                                           "pending_updates",
-                                                           "empty_updates",
-                                                           "log",
-                                                           "replica_pages",
-                                                           "replica_blocks",
-                                                           "replica_strings",
-                                                           "replica_directories",
-                                                           "replica_indexes",
-                                                           "queries",
-                                                           "kept_for_queries",
-                                                           "kept_for_blocks"};
 constexpr std::array<std::string_view, kPriorities> kPriorityNames = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 2> kSides = {"oltp", "olap"};
 constexpr std::array<std::string_view, kLogRefusals> kLogRefusalNames = {"failed", "no_space",
                                                                          "suspended"};
 
+struct MemoryPart {
+  std::string_view name;
+  size_t (*bytes)(const MemoryFigures&);
+};
+constexpr auto kMemoryParts = std::to_array<MemoryPart>({
+    {"rows", [](const MemoryFigures& m) { return m.rows; }},
+    {"row_strings", [](const MemoryFigures& m) { return m.row_strings; }},
+    {"undo", [](const MemoryFigures& m) { return m.undo; }},
+    {"indexes", [](const MemoryFigures& m) { return m.indexes; }},
+    {"pending_updates", [](const MemoryFigures& m) { return m.pending_updates; }},
+    {"empty_updates", [](const MemoryFigures& m) { return m.empty_updates; }},
+    {"log", [](const MemoryFigures& m) { return m.log; }},
+    {"replica_pages", [](const MemoryFigures& m) { return m.replica.page_bytes; }},
+    {"replica_blocks", [](const MemoryFigures& m) { return m.replica.block_bytes; }},
+    {"replica_strings", [](const MemoryFigures& m) { return m.replica.string_bytes; }},
+    {"replica_directories", [](const MemoryFigures& m) { return m.replica.directory_bytes; }},
+    {"replica_indexes", [](const MemoryFigures& m) { return m.replica_indexes; }},
+    {"queries", [](const MemoryFigures& m) { return m.queries.used_bytes; }},
+    {"kept_for_queries", [](const MemoryFigures& m) { return m.queries.kept_bytes; }},
+    {"kept_for_blocks", [](const MemoryFigures& m) { return m.chunks.kept_bytes; }},
+});
+constexpr auto kMemoryPartNames = [] {
+  std::array<std::string_view, kMemoryParts.size()> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kMemoryParts[i].name;
+  return names;
+}();
+
 double memory_part(const Metrics& metrics, size_t part) {
-  const MemoryFigures& memory = metrics.memory;
-  const std::array<size_t, kMemoryParts.size()> bytes = {memory.rows,
-                                                         memory.row_strings,
-                                                         memory.undo,
-                                                         memory.indexes,
-                                                         memory.pending_updates,
-                                                         memory.empty_updates,
-                                                         memory.log,
-                                                         memory.replica.page_bytes,
-                                                         memory.replica.block_bytes,
-                                                         memory.replica.string_bytes,
-                                                         memory.replica.directory_bytes,
-                                                         memory.replica_indexes,
-                                                         memory.queries.used_bytes,
-                                                         memory.queries.kept_bytes,
-                                                         memory.chunks.kept_bytes};
-  return static_cast<double>(bytes[part]);
+  return static_cast<double>(kMemoryParts[part].bytes(metrics.memory));
 }
 
 std::span<const std::string_view> error_names() {
@@ -86,12 +82,44 @@ double read_replica(const Metrics& metrics, size_t /*index*/) {
   return static_cast<double>(metrics.memory.replica.*Member);
 }
 template <auto Member>
-const Histogram& histogram(const Metrics& metrics) {
-  return metrics.*Member;
+double read_element(const Metrics& metrics, size_t index) {
+  return static_cast<double>((metrics.*Member)[index]);
 }
 
 using M = Metrics;
 using Definitions = std::vector<MetricDefinition>;
+
+// Makers of what has a value for each reason, or each priority, and of histograms.
+template <auto Member>
+MetricDefinition by_error(std::string_view name, std::string_view unit, std::string_view help) {
+  return {.name = name,
+          .kind = kCounter,
+          .unit = unit,
+          .help = help,
+          .number = read_element<Member>,
+          .label = "reason",
+          .label_values = error_names()};
+}
+template <auto Member>
+MetricDefinition by_priority(std::string_view name, std::string_view unit, std::string_view help) {
+  return {.name = name,
+          .kind = kGauge,
+          .unit = unit,
+          .help = help,
+          .number = read_element<Member>,
+          .label = "priority",
+          .label_values = kPriorityNames};
+}
+template <auto Member>
+MetricDefinition histogram_of(std::string_view name, std::string_view unit, std::string_view help,
+                              double scale = 1) {
+  return {.name = name,
+          .kind = kHistogram,
+          .unit = unit,
+          .help = help,
+          .histogram = [](const M& metrics) -> const Histogram& { return metrics.*Member; },
+          .scale = scale};
+}
 
 void add_transactions(Definitions* all) {
   const Definitions some = {
@@ -102,57 +130,28 @@ void add_transactions(Definitions* all) {
        read<&M::transactions_aborted>},
       {"diptych_transaction_conflicts_total", kCounter, "runs",
        "Runs of transactions that were repeated because of a conflict", read<&M::conflicts>},
-      {.name = "diptych_calls_failed_total",
-       .kind = kCounter,
-       .unit = "calls",
-       .help = "Calls that were admitted and failed, by reason",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_failed[i]); },
-       .label = "reason",
-       .label_values = error_names()},
-      {.name = "diptych_calls_refused_total",
-       .kind = kCounter,
-       .unit = "calls",
-       .help = "Calls that were not admitted, by reason: too many were queued, the log takes none, "
-               "their time was over before, or they are no calls of a procedure",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_refused[i]); },
-       .label = "reason",
-       .label_values = error_names()},
-      {.name = "diptych_calls_in_flight",
-       .kind = kGauge,
-       .unit = "calls",
-       .help = "Calls that are admitted and not answered, by priority",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_in_flight[i]); },
-       .label = "priority",
-       .label_values = kPriorityNames},
-      {.name = "diptych_calls_waiting",
-       .kind = kGauge,
-       .unit = "calls",
-       .help = "Those of them that no batch has taken yet, by priority",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_waiting[i]); },
-       .label = "priority",
-       .label_values = kPriorityNames},
+      by_error<&M::calls_failed>("diptych_calls_failed_total", "calls",
+                                 "Calls that were admitted and failed, by reason"),
+      by_error<&M::calls_refused>(
+          "diptych_calls_refused_total", "calls",
+          "Calls that were not admitted, by reason: too many were queued, the log takes none, "
+          "their time was over before, or they are no calls of a procedure"),
+      by_priority<&M::calls_in_flight>("diptych_calls_in_flight", "calls",
+                                       "Calls that are admitted and not answered, by priority"),
+      by_priority<&M::calls_waiting>("diptych_calls_waiting", "calls",
+                                     "Those of them that no batch has taken yet, by priority"),
       {"diptych_clients", kGauge, "clients", "Clients that are connected", read<&M::clients>},
       {"diptych_clients_refused_total", kCounter, "clients",
        "Clients that were not connected, since there were clients_max", read<&M::clients_refused>},
       {"diptych_transaction_batches_total", kCounter, "batches", "Batches of transactions",
        read<&M::transaction_batches>},
-      {.name = "diptych_transaction_batch_calls",
-       .kind = kHistogram,
-       .unit = "calls",
-       .help = "Calls in a batch of transactions",
-       .histogram = histogram<&M::batch_calls>},
-      {.name = "diptych_transaction_batch_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "How long a batch of transactions ran",
-       .histogram = histogram<&M::batch_ns>,
-       .scale = kNs},
-      {.name = "diptych_call_wait_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "Wait of each batch's oldest new call, from its submission until the batch ran",
-       .histogram = histogram<&M::call_wait_ns>,
-       .scale = kNs},
+      histogram_of<&M::batch_calls>("diptych_transaction_batch_calls", "calls",
+                                    "Calls in a batch of transactions"),
+      histogram_of<&M::batch_ns>("diptych_transaction_batch_seconds", "seconds",
+                                 "How long a batch of transactions ran", kNs),
+      histogram_of<&M::call_wait_ns>(
+          "diptych_call_wait_seconds", "seconds",
+          "Wait of each batch's oldest new call, from its submission until the batch ran", kNs),
       {"diptych_slow_transactions_total", kCounter, "runs",
        "Runs of transactions that took longer than slow_procedure_ns", read<&M::slow_transactions>},
       {"diptych_slowest_transaction_seconds", kGauge, "seconds",
@@ -169,12 +168,8 @@ void add_log(Definitions* all) {
        read<&M::log_bytes>},
       {"diptych_log_groups_total", kCounter, "groups",
        "Groups of batches that became durable with one write and sync", read<&M::log_groups>},
-      {.name = "diptych_log_write_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "How long a group took to write and sync",
-       .histogram = histogram<&M::log_write_ns>,
-       .scale = kNs},
+      histogram_of<&M::log_write_ns>("diptych_log_write_seconds", "seconds",
+                                     "How long a group took to write and sync", kNs),
       {"diptych_log_files", kGauge, "files", "Files of the command log", read<&M::log_files>},
       {"diptych_log_waiting_bytes", kGauge, "bytes", "Of groups that are not durable yet",
        read<&M::log_waiting_bytes>},
@@ -196,12 +191,9 @@ void add_log(Definitions* all) {
        "Such that failed: while they do, the log grows", read<&M::checkpoints_failed>},
       {"diptych_checkpoints_running", kGauge, "saves", "Checkpoints that are written now",
        read<&M::checkpoints_running>},
-      {.name = "diptych_checkpoint_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "How long a checkpoint in the background took, from its snapshot to its manifest",
-       .histogram = histogram<&M::checkpoint_ns>,
-       .scale = kNs},
+      histogram_of<&M::checkpoint_ns>(
+          "diptych_checkpoint_seconds", "seconds",
+          "How long a checkpoint in the background took, from its snapshot to its manifest", kNs),
       {"diptych_checkpoint_written_bytes_total", kCounter, "bytes",
        "What checkpoints in the background wrote into the block file", read<&M::checkpoint_bytes>},
       {"diptych_snapshots", kGauge, "snapshots",
@@ -229,34 +221,15 @@ void add_queries(Definitions* all) {
   const Definitions some = {
       {"diptych_queries_completed_total", kCounter, "queries", "Queries that gave a result",
        read<&M::queries_completed>},
-      {.name = "diptych_queries_failed_total",
-       .kind = kCounter,
-       .unit = "queries",
-       .help = "Queries that ended with an error, by reason",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_failed_by[i]); },
-       .label = "reason",
-       .label_values = error_names()},
-      {.name = "diptych_queries_refused_total",
-       .kind = kCounter,
-       .unit = "queries",
-       .help = "Queries, or batches that one caller submitted, that were not admitted, by reason",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_refused[i]); },
-       .label = "reason",
-       .label_values = error_names()},
-      {.name = "diptych_queries_in_flight",
-       .kind = kGauge,
-       .unit = "queries",
-       .help = "Such that are admitted and not answered, by priority",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_in_flight[i]); },
-       .label = "priority",
-       .label_values = kPriorityNames},
-      {.name = "diptych_queries_waiting",
-       .kind = kGauge,
-       .unit = "queries",
-       .help = "Those of them that no batch has taken yet, by priority",
-       .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_waiting[i]); },
-       .label = "priority",
-       .label_values = kPriorityNames},
+      by_error<&M::queries_failed_by>("diptych_queries_failed_total", "queries",
+                                      "Queries that ended with an error, by reason"),
+      by_error<&M::queries_refused>(
+          "diptych_queries_refused_total", "queries",
+          "Queries, or batches that one caller submitted, that were not admitted, by reason"),
+      by_priority<&M::queries_in_flight>("diptych_queries_in_flight", "queries",
+                                         "Such that are admitted and not answered, by priority"),
+      by_priority<&M::queries_waiting>("diptych_queries_waiting", "queries",
+                                       "Those of them that no batch has taken yet, by priority"),
       {"diptych_long_queries_total", kCounter, "queries",
        "Queries that went to the long lane, each on a snapshot of its own", read<&M::long_queries>},
       {"diptych_long_queries_running", kGauge, "queries", "Queries of the long lane that run",
@@ -269,35 +242,22 @@ void add_queries(Definitions* all) {
        read<&M::queries_memory_bytes>},
       {"diptych_query_batches_total", kCounter, "batches", "Batches of queries",
        read<&M::query_batches>},
-      {.name = "diptych_query_batch_queries",
-       .kind = kHistogram,
-       .unit = "queries",
-       .help = "Queries in a batch",
-       .histogram = histogram<&M::batch_queries>},
-      {.name = "diptych_query_batch_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "How long a batch of queries ran",
-       .histogram = histogram<&M::query_batch_ns>,
-       .scale = kNs},
-      {.name = "diptych_query_wait_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "From a query's submission until its batch ran, applying included",
-       .histogram = histogram<&M::wait_apply_ns>,
-       .scale = kNs},
+      histogram_of<&M::batch_queries>("diptych_query_batch_queries", "queries",
+                                      "Queries in a batch"),
+      histogram_of<&M::query_batch_ns>("diptych_query_batch_seconds", "seconds",
+                                       "How long a batch of queries ran", kNs),
+      histogram_of<&M::wait_apply_ns>(
+          "diptych_query_wait_seconds", "seconds",
+          "From a query's submission until its batch ran, applying included", kNs),
   };
   all->insert(all->end(), some.begin(), some.end());
 }
 
 void add_propagation(Definitions* all) {
   const Definitions some = {
-      {.name = "diptych_freshness_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "When a batch of queries starts: age of the oldest commit that it does not see",
-       .histogram = histogram<&M::freshness_ns>,
-       .scale = kNs},
+      histogram_of<&M::freshness_ns>(
+          "diptych_freshness_seconds", "seconds",
+          "When a batch of queries starts: age of the oldest commit that it does not see", kNs),
       {"diptych_backlog_seconds", kGauge, "seconds",
        "Age of the oldest commit that the analytical replica has not taken in",
        read_seconds<&M::backlog_ns>},
@@ -311,19 +271,13 @@ void add_propagation(Definitions* all) {
        read<&M::updates_applied>},
       {"diptych_apply_runs_total", kCounter, "runs", "Runs of the applier that applied something",
        read<&M::apply_runs>},
-      {.name = "diptych_apply_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "How long such a run took, compaction included",
-       .histogram = histogram<&M::apply_ns>,
-       .scale = kNs},
-      {.name = "diptych_compaction_seconds",
-       .kind = kHistogram,
-       .unit = "seconds",
-       .help = "How long compressing pages and columns took, in such a run or where no "
-               "updates come",
-       .histogram = histogram<&M::compact_ns>,
-       .scale = kNs},
+      histogram_of<&M::apply_ns>("diptych_apply_seconds", "seconds",
+                                 "How long such a run took, compaction included", kNs),
+      histogram_of<&M::compact_ns>(
+          "diptych_compaction_seconds", "seconds",
+          "How long compressing pages and columns took, in such a run or where no "
+          "updates come",
+          kNs),
       {"diptych_apply_cpu_seconds_total", kCounter, "seconds",
        "CPU time of the thread that applies", read_seconds<&M::apply_cpu_ns>},
       {"diptych_compact_cpu_seconds_total", kCounter, "seconds",
@@ -347,7 +301,7 @@ void add_sizes(Definitions* all) {
        .help = "Memory, by what it holds",
        .number = memory_part,
        .label = "part",
-       .label_values = kMemoryParts},
+       .label_values = kMemoryPartNames},
       {"diptych_blocks_made_total", kCounter, "blocks",
        "Blocks compressed, of pages and of rows of loads", read_replica<&P::blocks_made>},
       {"diptych_blocks_melted_total", kCounter, "blocks", "Blocks that became pages again",

@@ -57,7 +57,7 @@ class AdmissionQueue {
     const bool pushed = ring_.try_push(entry);
     DIPTYCH_CHECK(pushed, "C1: the ring has a slot for every token");
     if (!is_clients_) return false;
-    // acq_rel (L1): in the order of all exchanges, either this one finds the queue unlisted, or
+    // acq_rel (C2): in the order of all exchanges, either this one finds the queue unlisted, or
     // leave() comes after it, synchronises with it and sees the item.
     return !listed_.exchange(true, std::memory_order_acq_rel);
   }
@@ -66,7 +66,7 @@ class AdmissionQueue {
   // Of a queue that was found empty, and is listed. True: it is not any more, or whoever pushed
   // meanwhile has listed it anew. False: something came before, and it stays where it is.
   bool leave() {
-    // acq_rel: see L1 in push.
+    // acq_rel: see C2 in push.
     listed_.exchange(false, std::memory_order_acq_rel);
     if (waiting() == 0) return true;
     // acq_rel: as in push.

@@ -7,9 +7,9 @@
 //            side's dispatcher's.
 //
 // Invariants
-//   D1  Of each priority at most `anyone_max` items are admitted and not answered, and of each
+//   B1  Of each priority at most `anyone_max` items are admitted and not answered, and of each
 //       client at most `client_max`.
-//   D2  Once closed and drained, nothing is pushed any more.
+//   B2  Once closed and drained, nothing is pushed any more.
 
 #pragma once
 
@@ -73,7 +73,7 @@ class AdmissionQueues {
   }
 
   void close();
-  bool drained() const;  // D2
+  bool drained() const;  // B2
 
   AdmissionFigures figures() const;
 

@@ -38,7 +38,7 @@ void CheckpointWriter::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot,
                              std::vector<std::string> ddl) {
   {
     const std::lock_guard lock(mutex_);
-    DIPTYCH_CHECK(!busy_, "C1: one snapshot at a time is saved");
+    DIPTYCH_CHECK(!busy_, "S1: one snapshot at a time is saved");
     snapshot_ = std::move(snapshot);
     ddl_ = std::move(ddl);
     busy_ = true;

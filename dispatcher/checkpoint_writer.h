@@ -11,7 +11,7 @@
 //            callbacks are called on its thread: `ended` before it is idle, `idle` after.
 //
 // Invariants
-//   C1  One snapshot at a time is saved: whoever saves the replica itself cancels first, holding
+//   S1  One snapshot at a time is saved: whoever saves the replica itself cancels first, holding
 //       the gate, so that none begins.
 
 #pragma once

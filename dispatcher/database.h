@@ -1,4 +1,7 @@
-// Database: the public face of the engine. Everything a user of Diptych needs is included here.
+// Database: the public face of the engine: with what is included here, databases are opened, and
+// procedures written and called, and queries asked. Headers of their own have what not everybody
+// needs: a client's share of the admission (dispatcher/client.h), making a database of a backup
+// (dispatcher/backup.h), results as Arrow (olap/arrow_export.h).
 //
 //   auto database = Database::open({.path = "shop"});             // or {} for one in memory
 //   (*database)->execute_ddl("CREATE TABLE ...");

@@ -70,7 +70,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   const std::lock_guard one_at_a_time(state_->loading);
   auto library = ModuleLibrary::open(path);
   if (!library) return library.error();
-  // Goes before the library, whose code its destruction needs (L1).
+  // Goes before the library, whose code its destruction needs (ProcedureModules' M1).
   std::vector<oltp::ProcedureDefinition> definitions;
   // The code that a log is replayed with stays until it was.
   std::unique_lock no_replay(state_->recovering, std::defer_lock);

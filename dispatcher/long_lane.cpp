@@ -31,7 +31,7 @@ LongLane::~LongLane() {
 void LongLane::stop() {
   {
     const std::lock_guard lock(mutex_);
-    DIPTYCH_CHECK(waiting_.empty() && running_ == 0, "L1: every query has ended");
+    DIPTYCH_CHECK(waiting_.empty() && running_ == 0, "J1: every query has ended");
     stopping_ = true;
   }
   changed_.notify_all();
@@ -60,7 +60,7 @@ LongQuery& LongLane::next() {
 void LongLane::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot) {
   {
     const std::lock_guard lock(mutex_);
-    DIPTYCH_CHECK(!waiting_.empty() && running_ < options_.queries_max, "L2: there is room");
+    DIPTYCH_CHECK(!waiting_.empty() && running_ < options_.queries_max, "J2: there is room");
     Run& run = begun_.emplace_back();
     run.query = std::move(waiting_.front());
     run.snapshot = std::move(snapshot);

@@ -13,8 +13,8 @@
 //            report: any. The callbacks are called on the lane's threads.
 //
 // Invariants
-//   L1  A query that was added is ended once, whatever becomes of it.
-//   L2  At most `queries_max` snapshots are held, each by one that runs.
+//   J1  A query that was added is ended once, whatever becomes of it.
+//   J2  At most `queries_max` snapshots are held, each by one that runs.
 
 #pragma once
 

@@ -8,9 +8,9 @@
 //            that install gives back.
 //
 // Invariants
-//   L1  A library lives longer than everything that its definitions hold: their destructors are its
+//   M1  A library lives longer than everything that its definitions hold: their destructors are its
 //       code. The engine is destroyed before this is.
-//   L2  A procedure belongs to one module, or to the program. The program's stay its own; one that
+//   M2  A procedure belongs to one module, or to the program. The program's stay its own; one that
 //       was removed becomes its whose module defines it next.
 
 #pragma once

@@ -11,7 +11,7 @@
 //            before the job is submitted. finish_early: the query watch's. The control: any.
 //
 // Invariants
-//   A1  `done` is called at most once, and outside of the mutex.
+//   N1  `done` is called at most once, and outside of the mutex.
 
 #pragma once
 

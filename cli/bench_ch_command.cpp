@@ -24,12 +24,12 @@ BenchChCommand::BenchChCommand(CLI::App& parent)
   app()
       .add_option("--transaction-clients", options_.transaction_clients,
                   "Closed-loop clients that run transactions; default 32")
-      ->transform(number_between(uint32_t{0}, kClientsMax))
+      ->transform(number_between(uint32_t{0}, workloads::kClientsMax))
       ->option_text("T");
   app()
       .add_option("--query-clients", options_.query_clients,
                   "Closed-loop clients that run queries; default 4")
-      ->transform(number_between(uint32_t{0}, kClientsMax))
+      ->transform(number_between(uint32_t{0}, workloads::kClientsMax))
       ->option_text("A");
   add_seconds(app(), &options_.seconds, "Seconds measured; default 10", &options_.warmup_seconds,
               "Seconds before measuring; default 1");

@@ -56,7 +56,7 @@ void add_warehouses(CLI::App& app, uint32_t* warehouses) {
   };
   app.add_option("--warehouses", *warehouses, "TPC-C warehouses, 300 MB each at first; default 1")
       ->check(CLI::Validator(fits, ""))
-      ->transform(number_between(uint32_t{1}, kWarehousesMax))
+      ->transform(number_between(uint32_t{1}, workloads::kWarehousesMax))
       ->option_text("W");
 }
 
@@ -101,11 +101,11 @@ void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level) {
 void add_placement(CLI::App& app, base::PlacementOptions* placement) {
   app.add_option("--workers", placement->oltp_workers,
                  "Threads that run transactions; default one per OLTP core")
-      ->transform(number_between(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, dispatcher::kThreadsMax))
       ->option_text("N");
   app.add_option("--threads", placement->olap_threads,
                  "Threads that run queries; default one per OLAP core")
-      ->transform(number_between(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, dispatcher::kThreadsMax))
       ->option_text("N");
   add_core_list(app, "--oltp-cores", "Cores of the transaction side, e.g. 0-3,8",
                 &placement->oltp_cores);
@@ -123,7 +123,7 @@ void add_client_counts(CLI::App& app, const std::string& name, const std::string
     for (size_t at = 0; at <= text.size();) {
       const size_t end = std::min(text.find(',', at), text.size());
       std::string item = text.substr(at, end - at);
-      if (const auto wrong = number_between(low, kClientsMax)(item); !wrong.empty()) {
+      if (const auto wrong = number_between(low, workloads::kClientsMax)(item); !wrong.empty()) {
         throw CLI::ValidationError(name, wrong);
       }
       const auto count = static_cast<uint32_t>(std::stoul(item));

@@ -20,9 +20,6 @@
 
 namespace diptych::cli {
 
-inline constexpr uint32_t kWarehousesMax = 100'000;
-inline constexpr uint32_t kClientsMax = 100'000;
-
 // Refuses more than the memory that is available can hold.
 void add_warehouses(CLI::App& app, uint32_t* warehouses);
 void add_seconds(CLI::App& app, double* seconds, const std::string& seconds_what,
@@ -32,7 +29,7 @@ void add_queries(CLI::App& app, workloads::QuerySet* queries);
 void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level);
 // Refuses cores that the machine lacks.
 void add_placement(CLI::App& app, base::PlacementOptions* placement);
-// "1,16,64": numbers from `low` to kClientsMax, each once.
+// "1,16,64": numbers from `low` to workloads::kClientsMax, each once.
 void add_client_counts(CLI::App& app, const std::string& name, const std::string& what,
                        uint32_t low, std::vector<uint32_t>* counts);
 // --keep: where the benchmark's database stays, on disk, for queries afterwards.

@@ -6,7 +6,6 @@
 namespace diptych::cli {
 namespace {
 
-constexpr uint32_t kQueueMax = 1U << 20;
 constexpr double kTimeoutMsMax = 86'400'000;
 
 constexpr const char* kOverloadExamples =
@@ -25,7 +24,7 @@ BenchOverloadCommand::BenchOverloadCommand(CLI::App& parent)
   app()
       .add_option("--queue", options_.queue_requests,
                   "Calls that are admitted and not answered, at most; default 1024")
-      ->transform(number_between(uint32_t{1}, kQueueMax))
+      ->transform(number_between(uint32_t{1}, dispatcher::kQueueMax))
       ->option_text("N");
   app()
       .add_option("--timeout", options_.timeout_ms,

@@ -50,7 +50,7 @@ BenchPropagationCommand::BenchPropagationCommand(CLI::App& parent)
       ->option_text("N");
   app()
       .add_option("--clients", options_.transaction_clients, "Closed-loop clients; default 32")
-      ->transform(number_between(uint32_t{1}, kClientsMax))
+      ->transform(number_between(uint32_t{1}, workloads::kClientsMax))
       ->option_text("N");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_seed(app(), &options_.seed);

@@ -23,7 +23,7 @@ BenchRecoveryCommand::BenchRecoveryCommand(CLI::App& parent)
   add_warehouses(app(), &options_.warehouses);
   app()
       .add_option("--clients", options_.transaction_clients, "Closed-loop clients; default 256")
-      ->transform(number_between(uint32_t{1}, kClientsMax))
+      ->transform(number_between(uint32_t{1}, workloads::kClientsMax))
       ->option_text("N");
   app()
       .add_option("--seconds", options_.seconds, "Seconds that transactions run; default 5")

@@ -23,7 +23,7 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
   add_warehouses(app(), &options_.warehouses);
   app()
       .add_option("--clients", options_.transaction_clients, "Closed-loop clients; default 32")
-      ->transform(number_between(uint32_t{1}, kClientsMax))
+      ->transform(number_between(uint32_t{1}, workloads::kClientsMax))
       ->option_text("N");
   add_seconds(app(), &options_.seconds, "Seconds measured; default 10", &options_.warmup_seconds,
               "Seconds before measuring; default 1");

@@ -17,8 +17,6 @@
 
 namespace diptych::cli {
 
-inline constexpr uint32_t kThreadsMax = 1024;  // of a side
-
 // A file to read, or - for standard input.
 CLI::Validator input_file();
 CLI::Validator existing_directory();

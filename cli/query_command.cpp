@@ -102,7 +102,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       ->option_text("FORMAT");
   app()
       .add_option("--threads", threads_, "Threads that run queries; default one per core")
-      ->transform(number_between(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, dispatcher::kThreadsMax))
       ->option_text("N");
   constexpr uint64_t kTimeoutMsMax = 86'400'000;
   app()

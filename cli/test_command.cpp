@@ -48,7 +48,7 @@ TestCommand::TestCommand(CLI::App& parent)
       ->type_name("");
   app()
       .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
-      ->transform(number_between(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, dispatcher::kThreadsMax))
       ->option_text("N");
 }
 

@@ -27,12 +27,10 @@
 namespace diptych::dispatcher {
 namespace {
 
-constexpr uint32_t kQueueMax = 1U << 20;
 // Of a client in a batch, where others wait: several calls, which take microseconds; one query.
 constexpr size_t kTurnCalls = 8;
 constexpr size_t kTurnQueries = 1;
 constexpr uint32_t kPartitionsMax = 4096;
-constexpr uint32_t kThreadsMax = 1024;
 
 bool is_logged(const DatabaseOptions& options) {
   return !options.path.empty() && options.log != LogMode::kNone;
@@ -42,48 +40,43 @@ base::Error wrong_option(std::string_view what) {
   return {base::ErrorCode::kInvalidArgument, std::string(what)};
 }
 
+struct NumberOption {
+  std::string_view name;
+  uint64_t value;
+  uint64_t min;
+  uint64_t max;
+};
+
+base::Result<void> check_numbers(const DatabaseOptions& options) {
+  constexpr uint64_t kNoMax = UINT64_MAX;
+  const base::PlacementOptions& placement = options.placement;
+  const NumberOption numbers[] = {
+      {"queue_requests", options.queue_requests, 1, kQueueMax},
+      {"client_requests", options.client_requests, 1, kQueueMax},
+      {"clients_max", options.clients_max, 1, kQueueMax},
+      {"queue_queries", options.queue_queries, 1, kQueueMax},
+      {"client_queries", options.client_queries, 1, kQueueMax},
+      {"long_queries_max", options.long_queries_max, 1, kThreadsMax},
+      {"batch_requests_max", options.batch_requests_max, 1, kNoMax},
+      {"batch_queries_max", options.batch_queries_max, 1, kNoMax},
+      {"partitions", options.partitions, 0, kPartitionsMax},
+      {"placement.oltp_workers", placement.oltp_workers, 0, oltp::kWorkersMax},
+      {"placement.olap_threads", placement.olap_threads, 0, kThreadsMax},
+      {"operations_max", options.operations_max, 1, kNoMax},
+      {"push_limit_ns", options.push_limit_ns, 1, kNoMax},
+  };
+  for (const NumberOption& number : numbers) {
+    if (number.min <= number.value && number.value <= number.max) continue;
+    const std::string right = number.max == kNoMax ? fmt::format("{} or more", number.min)
+                              : number.min == 0    ? fmt::format("at most {}", number.max)
+                                                : fmt::format("{} to {}", number.min, number.max);
+    return wrong_option(fmt::format("{} is {}: give {}", number.name, number.value, right));
+  }
+  return {};
+}
+
 base::Result<void> check_options(const DatabaseOptions& options) {
-  if (options.queue_requests == 0 || options.queue_requests > kQueueMax) {
-    return wrong_option(
-        fmt::format("queue_requests is {}: give 1 to {}", options.queue_requests, kQueueMax));
-  }
-  if (options.client_requests == 0 || options.client_requests > kQueueMax) {
-    return wrong_option(
-        fmt::format("client_requests is {}: give 1 to {}", options.client_requests, kQueueMax));
-  }
-  if (options.clients_max == 0 || options.clients_max > kQueueMax) {
-    return wrong_option(
-        fmt::format("clients_max is {}: give 1 to {}", options.clients_max, kQueueMax));
-  }
-  if (options.queue_queries == 0 || options.queue_queries > kQueueMax) {
-    return wrong_option(
-        fmt::format("queue_queries is {}: give 1 to {}", options.queue_queries, kQueueMax));
-  }
-  if (options.client_queries == 0 || options.client_queries > kQueueMax) {
-    return wrong_option(
-        fmt::format("client_queries is {}: give 1 to {}", options.client_queries, kQueueMax));
-  }
-  if (options.long_queries_max == 0 || options.long_queries_max > kThreadsMax) {
-    return wrong_option(
-        fmt::format("long_queries_max is {}: give 1 to {}", options.long_queries_max, kThreadsMax));
-  }
-  if (options.batch_requests_max == 0)
-    return wrong_option("batch_requests_max is 0: give 1 or more");
-  if (options.batch_queries_max == 0) return wrong_option("batch_queries_max is 0: give 1 or more");
-  if (options.partitions > kPartitionsMax) {
-    return wrong_option(
-        fmt::format("partitions is {}: give at most {}", options.partitions, kPartitionsMax));
-  }
-  if (options.placement.oltp_workers > oltp::kWorkersMax) {
-    return wrong_option(fmt::format("placement.oltp_workers is {}: give at most {}",
-                                    options.placement.oltp_workers, oltp::kWorkersMax));
-  }
-  if (options.placement.olap_threads > kThreadsMax) {
-    return wrong_option(fmt::format("placement.olap_threads is {}: give at most {}",
-                                    options.placement.olap_threads, kThreadsMax));
-  }
-  if (options.operations_max == 0) return wrong_option("operations_max is 0: give 1 or more");
-  if (options.push_limit_ns == 0) return wrong_option("push_limit_ns is 0: give a time");
+  if (auto checked = check_numbers(options); !checked) return checked;
   if (!std::has_single_bit(options.block_rows) || options.block_rows < storage::kBlockRowsMin ||
       options.block_rows > storage::kBlockRowsMax) {
     return wrong_option(fmt::format("block_rows is {}: give a power of two from {} to {}",
@@ -92,8 +85,7 @@ base::Result<void> check_options(const DatabaseOptions& options) {
   }
   if (options.path.empty() && options.olap_memory_bytes_max != 0) {
     return wrong_option(
-        "olap_memory_bytes_max is set, but a database in memory has no file that its columns "
-        "could "
+        "olap_memory_bytes_max is set, but a database in memory has no file that its columns could "
         "be read from: give a path");
   }
   if (!options.path.empty() && !options.export_updates) {

@@ -38,6 +38,11 @@ constexpr std::string_view to_string(LogMode mode) {
   return "none";
 }
 
+// The most that the options may ask for: of each queue and of clients; of the analytical side's
+// threads, and of queries in the long lane.
+inline constexpr uint32_t kQueueMax = 1U << 20;
+inline constexpr uint32_t kThreadsMax = 1024;
+
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
 
 struct DatabaseOptions {

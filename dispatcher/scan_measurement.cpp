@@ -5,6 +5,7 @@
 
 #include "base/thread.h"
 #include "dispatcher/scan_measurement_parts.h"
+#include "olap/execution/scan/scan.h"
 #include "storage/buffered_chunk.h"
 #include "storage/compressed_block.h"
 #include "storage/encoding/encode.h"
@@ -14,14 +15,13 @@ namespace diptych::dispatcher {
 namespace {
 
 using base::Result;
+using olap::kMorselRows;  // as a query's scan has them
 using storage::kVectorRows;
 using storage::Leaf;
 using storage::encoding::ChunkTest;
 using storage::encoding::Passes;
 using storage::encoding::Predicate;
 using storage::encoding::ValueKind;
-
-constexpr uint32_t kMorselRows = 16 * kVectorRows;  // as a query's scan has them
 
 struct Morsel {
   const Leaf* leaf;

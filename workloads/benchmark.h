@@ -38,6 +38,11 @@ enum class QuerySet : uint8_t {
 // kConstant: New-Order deletes an old order, and so on (workloads/README.md).
 enum class SizePolicy : uint8_t { kGrowing, kConstant };
 
+// Of a run; clients of each side.
+inline constexpr uint32_t kWarehousesMax = 100'000;
+inline constexpr uint32_t kClientsMax = 100'000;
+static_assert(kClientsMax <= dispatcher::kQueueMax, "each may have one call admitted");
+
 struct BenchmarkOptions {
   uint32_t warehouses = 1;
   uint32_t transaction_clients = 32;

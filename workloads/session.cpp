@@ -17,8 +17,6 @@ using base::ErrorCode;
 using base::Result;
 
 constexpr size_t kWordsMax = 20;
-constexpr uint32_t kWarehousesMax = 100'000;
-constexpr uint32_t kClientsMax = 1'000'000;
 
 Result<void> check_options(const BenchmarkOptions& options) {
   const auto wrong = [](std::string what) {

@@ -229,6 +229,9 @@ TEST(Benchmark, OptionsThatMakeNoRunAreRefusedInWords) {
     EXPECT_GT(report.error().message.size(), 10U);
   };
   refused([](BenchmarkOptions& o) { o.warehouses = 0; });
+  refused([](BenchmarkOptions& o) { o.warehouses = kWarehousesMax + 1; });
+  refused([](BenchmarkOptions& o) { o.transaction_clients = kClientsMax + 1; });
+  refused([](BenchmarkOptions& o) { o.query_clients = kClientsMax + 1; });
   refused([](BenchmarkOptions& o) { o.seconds = 0; });
   refused([](BenchmarkOptions& o) { o.warmup_seconds = -1; });
   refused([](BenchmarkOptions& o) { o.transaction_clients = o.query_clients = 0; });

@@ -1,9 +1,10 @@
-#include "cli/backup_command.h"
-
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
@@ -18,6 +19,16 @@ constexpr const char* kBackupExamples =
     "  diptych restore shop-monday shop2\n\n"
     "The database must not be open (a program that has it open calls Database::backup). No\n"
     "procedures are needed. DIR must be new or empty; the copy is read again and checked.\n";
+
+class BackupCommand : public Command {
+ public:
+  explicit BackupCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::string path_;
+  std::string directory_;
+};
 
 }  // namespace
 
@@ -42,6 +53,10 @@ ExitCode BackupCommand::run() {
   return print_result(fmt::format("{} is backed up to {}: versions {} to {}, {} bytes\n", path_,
                                   directory_, backup->first.value, backup->last.value,
                                   backup->bytes));
+}
+
+std::unique_ptr<Command> make_backup_command(CLI::App& parent) {
+  return std::make_unique<BackupCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,7 +1,10 @@
-#include "cli/bench_ch_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/benchmark.h"
 
 namespace diptych::cli {
 namespace {
@@ -13,6 +16,18 @@ constexpr const char* kChExamples =
     "      --seconds 60 --queries templates --constant-size --json ch.json\n\n"
     "Afterwards TPC-C's consistency conditions are checked on both replicas, and every row of\n"
     "every table is compared between them. Exits with 1 where anything is wrong.\n";
+
+class BenchChCommand : public Command {
+ public:
+  explicit BenchChCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::BenchmarkOptions options_;
+  bool constant_size_ = false;
+  std::string json_path_;
+  std::string metrics_path_;
+};
 
 }  // namespace
 
@@ -51,6 +66,10 @@ ExitCode BenchChCommand::run() {
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;
   return run_and_report(options_, json_path_, metrics_path_);
+}
+
+std::unique_ptr<Command> make_bench_ch_command(CLI::App& parent) {
+  return std::make_unique<BenchChCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,11 +1,13 @@
-#include "cli/bench_isolation_command.h"
-
 #include <algorithm>
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/html_report.h"
 #include "cli/option_values.h"
+#include "workloads/benchmark.h"
 
 namespace diptych::cli {
 namespace {
@@ -17,6 +19,17 @@ constexpr const char* kIsolationExamples =
     "A 0 in both lists makes the cells of one side alone, against which losses are counted.\n"
     "The page needs no network. Exits with 1 where the replicas differ or a consistency\n"
     "condition is violated.\n";
+
+class BenchIsolationCommand : public Command {
+ public:
+  explicit BenchIsolationCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::IsolationOptions options_;
+  std::string json_path_;
+  std::string html_path_;
+};
 
 }  // namespace
 
@@ -54,6 +67,10 @@ ExitCode BenchIsolationCommand::run() {
   }
   const ExitCode given = give_report(*report, json_path_, "cells that did not run are left out");
   return page ? given : fail(page.error());
+}
+
+std::unique_ptr<Command> make_bench_isolation_command(CLI::App& parent) {
+  return std::make_unique<BenchIsolationCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,7 +1,10 @@
-#include "cli/bench_overload_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/overload.h"
 
 namespace diptych::cli {
 namespace {
@@ -15,6 +18,16 @@ constexpr const char* kOverloadExamples =
     "Finds the rate that the database sustains, then offers 0.5, 0.9, 1 and 2 times as much in an\n"
     "open loop. Exits with 1 where a call fails other than by being refused or late, a\n"
     "consistency condition is violated or the replicas differ afterwards.\n";
+
+class BenchOverloadCommand : public Command {
+ public:
+  explicit BenchOverloadCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::OverloadOptions options_;
+  std::string json_path_;
+};
 
 }  // namespace
 
@@ -46,6 +59,10 @@ ExitCode BenchOverloadCommand::run() {
   const auto report = run_with_progress(workloads::run_overload, options_);
   if (!report) return fail(report.error());
   return give_report(*report, json_path_, "the figures are of the loads so far");
+}
+
+std::unique_ptr<Command> make_bench_overload_command(CLI::App& parent) {
+  return std::make_unique<BenchOverloadCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,7 +1,10 @@
-#include "cli/bench_propagation_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/benchmark.h"
 
 namespace diptych::cli {
 namespace {
@@ -17,6 +20,17 @@ constexpr const char* kPropagationExamples =
     "Time is the CPU time of the thread that applies; making the updates is not counted, and\n"
     "compaction in between, which makes and freezes blocks, is on lines of its own.\n"
     "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
+
+class BenchPropagationCommand : public Command {
+ public:
+  explicit BenchPropagationCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::PropagationOptions options_;
+  bool constant_size_ = false;
+  std::string json_path_;
+};
 
 }  // namespace
 
@@ -62,6 +76,10 @@ ExitCode BenchPropagationCommand::run() {
   const auto report = run_with_progress(workloads::run_propagation, options_);
   if (!report) return fail(report.error());
   return give_report(*report, json_path_, "the figures are of the rounds so far");
+}
+
+std::unique_ptr<Command> make_bench_propagation_command(CLI::App& parent) {
+  return std::make_unique<BenchPropagationCommand>(parent);
 }
 
 }  // namespace diptych::cli

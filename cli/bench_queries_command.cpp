@@ -1,7 +1,10 @@
-#include "cli/bench_queries_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/query_benchmark.h"
 
 namespace diptych::cli {
 namespace {
@@ -10,10 +13,19 @@ constexpr const char* kQueriesExamples =
     "  diptych bench queries --warehouses 10 --threads 2\n"
     "  diptych bench queries --warehouses 10 --threads 2 --queries templates --clients 1,16,256\n"
     "  diptych bench queries --warehouses 10 --aged --json aged.json\n\n"
-    "Without --clients, each CH query runs alone, one after the other, several rounds. With it, "
-    "so\n"
-    "many clients ask at once, each its next query when the last one is answered.\n"
+    "Without --clients, each CH query runs alone, one after the other, several rounds. With it,\n"
+    "so many clients ask at once, each its next query when the last one is answered.\n"
     "--aged runs TPC-C before, until half as many order lines as were loaded have been added.\n";
+
+class BenchQueriesCommand : public Command {
+ public:
+  explicit BenchQueriesCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::QueryBenchmarkOptions options_;
+  std::string json_path_;
+};
 
 }  // namespace
 
@@ -40,6 +52,10 @@ ExitCode BenchQueriesCommand::run() {
   const auto report = run_with_progress(workloads::run_queries, options_);
   if (!report) return fail(report.error());
   return give_report(*report, json_path_, "the figures are of the time so far");
+}
+
+std::unique_ptr<Command> make_bench_queries_command(CLI::App& parent) {
+  return std::make_unique<BenchQueriesCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,7 +1,10 @@
-#include "cli/bench_recovery_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/recovery.h"
 
 namespace diptych::cli {
 namespace {
@@ -11,10 +14,19 @@ constexpr double kRecoverySecondsMax = 3600;
 constexpr const char* kRecoveryExamples =
     "  diptych bench recovery --warehouses 10\n"
     "  diptych bench recovery --warehouses 4 --seconds 10 --json recovery.json\n\n"
-    "A loaded database is opened with cold files; then TPC-C runs with a log, the database is "
-    "left\n"
-    "as a crash would leave it, and its log is replayed. Exits with 1 where a consistency\n"
+    "A loaded database is opened with cold files; then TPC-C runs with a log, the database is\n"
+    "left as a crash would leave it, and its log is replayed. Exits with 1 where a consistency\n"
     "condition is violated or the replicas differ afterwards.\n";
+
+class BenchRecoveryCommand : public Command {
+ public:
+  explicit BenchRecoveryCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::RecoveryOptions options_;
+  std::string json_path_;
+};
 
 }  // namespace
 
@@ -49,6 +61,10 @@ ExitCode BenchRecoveryCommand::run() {
   const auto report = run_with_progress(workloads::run_recovery, options_);
   if (!report) return fail(report.error());
   return give_report(*report, json_path_, "what was not reached is 0");
+}
+
+std::unique_ptr<Command> make_bench_recovery_command(CLI::App& parent) {
+  return std::make_unique<BenchRecoveryCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,7 +1,10 @@
-#include "cli/bench_scan_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/scan.h"
 
 namespace diptych::cli {
 namespace {
@@ -15,6 +18,16 @@ constexpr const char* kScanExamples =
     "updated (with values of their block; extended: with new ones); and frozen again; beside what\n"
     "the same threads read of plain memory. And how fast one thread encodes all blocks. Cold: all\n"
     "blocks are read from disk with a small memory, beside raw reads of the same chunks.\n";
+
+class BenchScanCommand : public Command {
+ public:
+  explicit BenchScanCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::ScanOptions options_;
+  std::string json_path_;
+};
 
 }  // namespace
 
@@ -57,6 +70,10 @@ ExitCode BenchScanCommand::run() {
     say("most of what was scanned fits into memory: give more warehouses\n");
   }
   return given;
+}
+
+std::unique_ptr<Command> make_bench_scan_command(CLI::App& parent) {
+  return std::make_unique<BenchScanCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,7 +1,10 @@
-#include "cli/bench_tpcc_command.h"
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
+#include "workloads/benchmark.h"
 
 namespace diptych::cli {
 namespace {
@@ -15,6 +18,18 @@ constexpr const char* kTpccExamples =
     "  diptych bench tpcc --warehouses 4 --workers 2 --isolation serializable\n"
     "  diptych bench tpcc --warehouses 4 --keep /tmp/kept --log command --checkpoint-seconds 1\n\n"
     "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
+
+class BenchTpccCommand : public Command {
+ public:
+  explicit BenchTpccCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::BenchmarkOptions options_;
+  bool constant_size_ = false;
+  std::string json_path_;
+  std::string metrics_path_;
+};
 
 }  // namespace
 
@@ -64,6 +79,10 @@ ExitCode BenchTpccCommand::run() {
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;
   return run_and_report(options_, json_path_, metrics_path_);
+}
+
+std::unique_ptr<Command> make_bench_tpcc_command(CLI::App& parent) {
+  return std::make_unique<BenchTpccCommand>(parent);
 }
 
 }  // namespace diptych::cli

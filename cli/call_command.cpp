@@ -1,14 +1,19 @@
-#include "cli/call_command.h"
-
 #include <algorithm>
-#include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+#include "base/value.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/progress_line.h"
+#include "cli/result_printer.h"
+#include "dispatcher/database.h"
 
 namespace diptych::cli {
 namespace {
@@ -21,11 +26,9 @@ constexpr const char* kCallExamples =
     "  diptych call bank --procedures bank.so --list\n"
     "  diptych call bank --procedures bank.so statement 1 --format json\n"
     "  diptych call bank --procedures bank.so -- open_account 3 7 --Ada-- 50\n\n"
-    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\". Behind "
-    "--\n"
-    "nothing is taken for an option, whatever it begins with. There is no server: the command "
-    "opens\n"
-    "the database itself, and one process has it open at a time.\n";
+    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\". Behind\n"
+    "-- nothing is taken for an option, whatever it begins with. There is no server: the command\n"
+    "opens the database itself, and one process has it open at a time.\n";
 
 // A procedure's name where it is not found: those that there are.
 std::string names(const std::vector<ProcedureDescription>& procedures) {
@@ -45,6 +48,31 @@ std::string in_words(const std::vector<base::BoundColumn>& columns) {
   }
   return text;
 }
+
+class CallCommand : public Command {
+ public:
+  // `behind_options`: what stands behind "--": no options, whatever they look like.
+  CallCommand(CLI::App& parent, std::vector<std::string> behind_options);
+  ExitCode run() override;
+
+ private:
+  dispatcher::QueryResult list(
+      const std::vector<dispatcher::ProcedureDescription>& procedures) const;
+  base::Result<dispatcher::QueryResult> call(
+      dispatcher::Database* database,
+      const std::vector<dispatcher::ProcedureDescription>& procedures,
+      const std::vector<std::string>& arguments) const;
+  std::string in_format(const dispatcher::QueryResult& result) const;
+
+  const std::vector<std::string> behind_options_;
+  std::string path_;
+  size_t memory_bytes_max_ = 0;
+  std::vector<std::string> libraries_;
+  std::string name_;
+  std::string null_ = "NULL";
+  bool list_ = false;
+  ResultFormat format_ = ResultFormat::kTable;
+};
 
 }  // namespace
 
@@ -109,9 +137,9 @@ base::Result<QueryResult> CallCommand::call(dispatcher::Database* database,
   for (const std::string& argument : arguments) {
     values.push_back(argument == null_ ? base::Value() : base::Value(argument));
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const uint64_t begin_ns = base::steady_ns();
   auto reply = database->call_by_name(name_, values);
-  const auto spent = std::chrono::steady_clock::now() - begin;
+  const uint64_t spent_ns = base::steady_ns() - begin_ns;
   if (!reply) {
     base::Error error = reply.error();
     if (values.size() != found->arguments.size()) {
@@ -120,8 +148,7 @@ base::Result<QueryResult> CallCommand::call(dispatcher::Database* database,
     return error;
   }
   QueryResult result;
-  result.execute_ns =
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+  result.execute_ns = spent_ns;
   for (const base::BoundColumn& column : found->reply) {
     result.columns.push_back({column.name, column.type});
   }
@@ -166,6 +193,11 @@ ExitCode CallCommand::run() {
     say(fmt::format("{}: {:.2f} ms\n", name_, static_cast<double>(result->execute_ns) / 1e6));
   }
   return code;
+}
+
+std::unique_ptr<Command> make_call_command(CLI::App& parent,
+                                           std::vector<std::string> behind_options) {
+  return std::make_unique<CallCommand>(parent, std::move(behind_options));
 }
 
 }  // namespace diptych::cli

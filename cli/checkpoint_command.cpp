@@ -1,10 +1,12 @@
-#include "cli/checkpoint_command.h"
-
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -19,6 +21,17 @@ constexpr const char* kCheckpointExamples =
     "  diptych checkpoint bank --procedures bank.so\n\n"
     "A database that was not closed has a log, which is replayed: give the libraries whose\n"
     "procedures it calls (diptych verify names them). TPC-C's own are in the program.\n";
+
+class CheckpointCommand : public Command {
+ public:
+  explicit CheckpointCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::string path_;
+  std::vector<std::string> libraries_;
+  size_t memory_bytes_max_ = 0;
+};
 
 }  // namespace
 
@@ -47,6 +60,10 @@ ExitCode CheckpointCommand::run() {
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return print_result(fmt::format("{} is saved as of version {}; {} replayed\n", path_, vid.value,
                                   base::counted(recovered->transactions, "transaction")));
+}
+
+std::unique_ptr<Command> make_checkpoint_command(CLI::App& parent) {
+  return std::make_unique<CheckpointCommand>(parent);
 }
 
 }  // namespace diptych::cli

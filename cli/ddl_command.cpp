@@ -1,14 +1,17 @@
-#include "cli/ddl_command.h"
-
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "dispatcher/database.h"
 
 namespace diptych::cli {
 namespace {
@@ -32,6 +35,19 @@ std::string made_since(const base::Catalog& older, const base::Catalog& newer) {
   }
   return made;
 }
+
+class DdlCommand : public Command {
+ public:
+  explicit DdlCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::string path_;
+  std::string command_;
+  std::string file_;
+  std::vector<std::string> libraries_;
+  size_t memory_bytes_max_ = 0;
+};
 
 }  // namespace
 
@@ -75,6 +91,10 @@ ExitCode DdlCommand::run() {
   if (!closed) return fail(closed.error());
   if (!done) return ExitCode::kFailed;
   return print_result(made.empty() ? "there was no statement to run\n" : made);
+}
+
+std::unique_ptr<Command> make_ddl_command(CLI::App& parent) {
+  return std::make_unique<DdlCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,8 +1,11 @@
-#include "cli/init_command.h"
+#include <cstdint>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/option_values.h"
 #include "cli/progress_line.h"
@@ -15,6 +18,21 @@ constexpr const char* kInitExamples =
     "  diptych init shop --schema shop.sql\n"
     "  diptych init /var/lib/diptych/shop --schema shop.sql && diptych load ...\n\n"
     "Foreign keys are declared for joins and are not enforced.\n";
+
+class InitCommand : public Command {
+ public:
+  explicit InitCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  // Tables of the script in a new database, which is closed then; `tables` is how many.
+  ExitCode create_tables(dispatcher::Database* database, const std::string& script,
+                         size_t* tables) const;
+
+  std::string path_;
+  std::string schema_path_;
+  uint32_t block_rows_ = storage::kBlockRowsDefault;
+};
 
 }  // namespace
 
@@ -67,6 +85,10 @@ ExitCode InitCommand::run() {
     return code;
   }
   return print_result(fmt::format("created {} with {}\n", path_, base::counted(tables, "table")));
+}
+
+std::unique_ptr<Command> make_init_command(CLI::App& parent) {
+  return std::make_unique<InitCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,8 +1,9 @@
-#include "cli/inspect_command.h"
-
 #include <optional>
+#include <string>
 
 #include "cli/bench_options.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/inspection_report.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -19,6 +20,17 @@ constexpr const char* kInspectExamples =
     "The database must not be open. A ratio is compressed by uncompressed bytes; the latter are\n"
     "those of the values: numbers by their width, texts 4 bytes and their own, null bits.\n"
     "Exits with 1 where a chunk is damaged.\n";
+
+class InspectCommand : public Command {
+ public:
+  explicit InspectCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::string path_;
+  bool verify_ = false;
+  std::string json_path_;
+};
 
 }  // namespace
 
@@ -43,6 +55,10 @@ ExitCode InspectCommand::run() {
   if (inspection->damaged.empty()) return ExitCode::kFine;
   say(damage_text(*inspection));
   return ExitCode::kFailed;
+}
+
+std::unique_ptr<Command> make_inspect_command(CLI::App& parent) {
+  return std::make_unique<InspectCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,14 +1,19 @@
-#include "cli/load_command.h"
-
-#include <chrono>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/counted.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/csv_table.h"
 #include "cli/file.h"
 #include "cli/identifier.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
+#include "dispatcher/database.h"
 
 namespace diptych::cli {
 namespace {
@@ -48,6 +53,24 @@ CLI::Validator delimiter_byte() {
 double share(uint64_t part, uint64_t whole) {
   return whole == 0 ? -1 : static_cast<double>(part) / static_cast<double>(whole);
 }
+
+class LoadCommand : public Command {
+ public:
+  explicit LoadCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  base::Result<CsvTable> read_rows(const base::TableSchema& schema, const SignalStop& stop,
+                                   ProgressLine* progress) const;
+  ExitCode load(dispatcher::Database* database, const base::TableSchema& schema,
+                const CsvTable& rows, ProgressLine* progress) const;
+
+  std::string path_;
+  size_t memory_bytes_max_ = 0;
+  std::string table_;
+  std::string csv_path_;
+  CsvFormat format_;
+};
 
 }  // namespace
 
@@ -126,7 +149,7 @@ ExitCode LoadCommand::run() {
   if (format_.null.find_first_of(std::string("\"\r\n") + format_.delimiter) != std::string::npos) {
     return wrong_usage("--null has no quote, no line end and no --delimiter in it");
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const uint64_t begin_ns = base::steady_ns();
   const SignalStop stop;
   ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,
@@ -151,10 +174,13 @@ ExitCode LoadCommand::run() {
   }
   const ExitCode code = load(database->get(), *schema, *rows, &progress);
   if (code != ExitCode::kFine) return code;
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  const double seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
   return print_result(fmt::format("loaded {} into {} in {:.2f} s\n",
-                                  base::counted(rows->row_count(), "row"), schema->name,
-                                  spent.count()));
+                                  base::counted(rows->row_count(), "row"), schema->name, seconds));
+}
+
+std::unique_ptr<Command> make_load_command(CLI::App& parent) {
+  return std::make_unique<LoadCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <span>
@@ -15,27 +16,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cli/backup_command.h"
-#include "cli/bench_ch_command.h"
-#include "cli/bench_isolation_command.h"
-#include "cli/bench_overload_command.h"
-#include "cli/bench_propagation_command.h"
-#include "cli/bench_queries_command.h"
-#include "cli/bench_recovery_command.h"
-#include "cli/bench_scan_command.h"
-#include "cli/bench_tpcc_command.h"
-#include "cli/call_command.h"
-#include "cli/checkpoint_command.h"
-#include "cli/command.h"
-#include "cli/ddl_command.h"
-#include "cli/init_command.h"
-#include "cli/inspect_command.h"
-#include "cli/load_command.h"
+#include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/query_command.h"
-#include "cli/restore_command.h"
-#include "cli/test_command.h"
-#include "cli/verify_command.h"
 
 namespace diptych::cli {
 namespace {
@@ -65,8 +47,8 @@ constexpr const char* kBenchFooter =
     "  diptych bench queries --warehouses 10 --threads 2\n"
     "  diptych bench recovery --warehouses 10\n"
     "  diptych bench overload --warehouses 2\n\n"
-    "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas end "
-    "it.\n";
+    "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas\n"
+    "end it.\n";
 
 // What is wrong with arguments that nothing takes: where a subcommand is missing, it is the first.
 std::string unexpected(const CLI::App& app) {
@@ -129,28 +111,24 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   std::vector<std::string> behind_options(arguments + std::min(end + 1, argument_count),
                                           arguments + argument_count);
   std::vector<std::unique_ptr<Command>> commands;
-  commands.push_back(std::make_unique<InitCommand>(app));
-  commands.push_back(std::make_unique<DdlCommand>(app));
-  commands.push_back(std::make_unique<LoadCommand>(app));
-  commands.push_back(std::make_unique<QueryCommand>(app));
-  commands.push_back(std::make_unique<CallCommand>(app, std::move(behind_options)));
-  commands.push_back(std::make_unique<InspectCommand>(app));
-  commands.push_back(std::make_unique<TestCommand>(app));
-  commands.push_back(std::make_unique<VerifyCommand>(app));
-  commands.push_back(std::make_unique<CheckpointCommand>(app));
-  commands.push_back(std::make_unique<BackupCommand>(app));
-  commands.push_back(std::make_unique<RestoreCommand>(app));
+  for (const auto make :
+       {make_init_command, make_ddl_command, make_load_command, make_query_command}) {
+    commands.push_back(make(app));
+  }
+  commands.push_back(make_call_command(app, std::move(behind_options)));
+  for (const auto make : {make_inspect_command, make_test_command, make_verify_command,
+                          make_checkpoint_command, make_backup_command, make_restore_command}) {
+    commands.push_back(make(app));
+  }
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);
-  commands.push_back(std::make_unique<BenchTpccCommand>(*bench));
-  commands.push_back(std::make_unique<BenchChCommand>(*bench));
-  commands.push_back(std::make_unique<BenchIsolationCommand>(*bench));
-  commands.push_back(std::make_unique<BenchPropagationCommand>(*bench));
-  commands.push_back(std::make_unique<BenchScanCommand>(*bench));
-  commands.push_back(std::make_unique<BenchQueriesCommand>(*bench));
-  commands.push_back(std::make_unique<BenchRecoveryCommand>(*bench));
-  commands.push_back(std::make_unique<BenchOverloadCommand>(*bench));
+  for (const auto make :
+       {make_bench_tpcc_command, make_bench_ch_command, make_bench_isolation_command,
+        make_bench_propagation_command, make_bench_scan_command, make_bench_queries_command,
+        make_bench_recovery_command, make_bench_overload_command}) {
+    commands.push_back(make(*bench));
+  }
   try {
     app.parse(end, arguments);
   } catch (const CLI::ParseError& error) {

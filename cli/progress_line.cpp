@@ -59,10 +59,10 @@ void ProgressLine::repaint_until_end(const std::stop_token& end) {
 }
 
 void ProgressLine::paint() {
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
-  if (spent.count() < kSilentSeconds) return;
+  const double seconds = static_cast<double>(base::steady_ns() - begin_ns_) * 1e-9;
+  if (seconds < kSilentSeconds) return;
   const std::lock_guard guard(mutex_);
-  say(fmt::format("\r{}\x1b[K", progress_text(what_, done_, spent.count())));
+  say(fmt::format("\r{}\x1b[K", progress_text(what_, done_, seconds)));
   painted_ = true;
 }
 

@@ -10,11 +10,12 @@
 
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/parker.h"
 
 namespace diptych::cli {
@@ -33,7 +34,7 @@ class ProgressLine {
   void repaint_until_end(const std::stop_token& end);
   void paint();
 
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const uint64_t begin_ns_ = base::steady_ns();
   std::mutex mutex_;  // guards what_, done_ and painted_
   std::string what_;
   double done_ = -1;

@@ -1,19 +1,25 @@
-#include "cli/query_command.h"
-
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/counted.h"
 #include "base/topology.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/progress_line.h"
+#include "cli/result_printer.h"
+#include "dispatcher/database.h"
 
 namespace diptych::cli {
 namespace {
@@ -71,6 +77,48 @@ void text_of(const std::vector<Result<QueryResult>>& results, ResultFormat forma
     default: return tables_of(results, sink);
   }
 }
+
+class QueryCommand : public Command {
+ public:
+  explicit QueryCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  struct Script {
+    std::string text;
+    std::string origin;  // "-c", a file's name or "standard input"
+  };
+  struct Statement {
+    std::string text;
+    std::string origin;  // the script's, and a number
+    olap::ScriptPlace place;
+    std::optional<base::Error> refused;  // of a whole script: it does not run
+  };
+  std::vector<base::Value> parameters() const;
+  base::Result<std::vector<Script>> read_scripts() const;
+  // A script that cannot be split into statements, as behind a quote that stays open, is one that
+  // is refused.
+  static std::vector<Statement> statements_of(const std::vector<Script>& scripts);
+  // One result for each statement, those that are refused included; nothing but them runs without
+  // a database.
+  std::vector<base::Result<dispatcher::QueryResult>> results_of(
+      const std::vector<Statement>& statements, dispatcher::Database* database) const;
+  ExitCode print(const std::vector<Statement>& statements,
+                 const std::vector<base::Result<dispatcher::QueryResult>>& results) const;
+
+  std::string path_;
+  std::vector<std::string> commands_;
+  std::string file_;
+  std::vector<std::string> parameters_;  // of $1 and so on
+  std::string null_ = "NULL";
+  ResultFormat format_ = ResultFormat::kTable;
+  uint32_t threads_ = 0;
+  size_t memory_bytes_max_ = 0;
+  size_t query_bytes_max_ = 0;
+  size_t queries_bytes_max_ = 0;
+  std::string metrics_path_;
+  uint64_t timeout_ms_ = 0;
+};
 
 }  // namespace
 
@@ -224,17 +272,21 @@ ExitCode QueryCommand::run() {
   const auto database = open_database(options, &*progress);
   if (!database) return fail(database.error());
   progress->update("running " + counted(statements.size(), "statement"), -1);
-  const auto begin = std::chrono::steady_clock::now();
+  const uint64_t begin_ns = base::steady_ns();
   const auto results = results_of(statements, database->get());
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  const double spent_ms = static_cast<double>(base::steady_ns() - begin_ns) * 1e-6;
   progress.reset();
   base::Result<void> written;
   if (!metrics_path_.empty()) written = write_file(metrics_path_, (*database)->metrics_text());
   ExitCode code = print(statements, results);
-  say(fmt::format("batch: {}, {:.2f} ms\n", counted(results.size(), "statement"), spent.count()));
+  say(fmt::format("batch: {}, {:.2f} ms\n", counted(results.size(), "statement"), spent_ms));
   if (!written) code = fail(written.error());
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return code;
+}
+
+std::unique_ptr<Command> make_query_command(CLI::App& parent) {
+  return std::make_unique<QueryCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,11 +1,13 @@
-#include "cli/restore_command.h"
-
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/counted.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
@@ -20,6 +22,18 @@ constexpr const char* kRestoreExamples =
     "What the backup's log has is replayed at the first use of the new database, up to and with\n"
     "version V: that needs the procedures that are named (diptych checkpoint PATH --procedures\n"
     "LIB.so). Which versions there are, diptych verify DIR says.\n";
+
+class RestoreCommand : public Command {
+ public:
+  explicit RestoreCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::string directory_;
+  std::string path_;
+  uint64_t vid_ = 0;
+  CLI::Option* vid_option_;
+};
 
 }  // namespace
 
@@ -59,6 +73,10 @@ ExitCode RestoreCommand::run() {
                 : fmt::format("; procedures: {}\n", fmt::join(restored->procedures, ", "));
   }
   return print_result(text);
+}
+
+std::unique_ptr<Command> make_restore_command(CLI::App& parent) {
+  return std::make_unique<RestoreCommand>(parent);
 }
 
 }  // namespace diptych::cli

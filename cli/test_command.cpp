@@ -1,8 +1,12 @@
-#include "cli/test_command.h"
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -14,13 +18,10 @@ namespace {
 
 constexpr const char* kTestExamples =
     "  diptych test tests/sql/*.slt\n\n"
-    "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE "
-    "INDEX\n"
-    "and INSERT of constants or of a query's rows fill the database; every other statement is a "
-    "query.\n"
-    "What stands between mode skip and mode unskip is left out. Records of require, and of any "
-    "other\n"
-    "mode, are skipped, and counted apart.\n";
+    "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE\n"
+    "INDEX and INSERT of constants or of a query's rows fill the database; every other statement\n"
+    "is a query. What stands between mode skip and mode unskip is left out. Records of require,\n"
+    "and of any other mode, are skipped, and counted apart.\n";
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -36,6 +37,16 @@ base::Result<TestOutcome> run_script(const std::string& path, uint32_t threads) 
   if (!runner) return runner.error();
   return runner->run(*records);
 }
+
+class TestCommand : public Command {
+ public:
+  explicit TestCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::vector<std::string> files_;
+  uint32_t threads_ = 0;
+};
 
 }  // namespace
 
@@ -81,6 +92,10 @@ ExitCode TestCommand::run() {
   if (broken > 0) text += fmt::format(", {} could not be run", base::counted(broken, "file"));
   const ExitCode printed = print_result(text + "\n");
   return failed == 0 && broken == 0 ? printed : ExitCode::kFailed;
+}
+
+std::unique_ptr<Command> make_test_command(CLI::App& parent) {
+  return std::make_unique<TestCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -1,11 +1,12 @@
-#include "cli/verify_command.h"
-
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/counted.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/inspection_report.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
@@ -19,13 +20,10 @@ namespace {
 
 constexpr const char* kVerifyExamples =
     "  diptych verify shop\n\n"
-    "Reads every chunk and every frame of the log, of a database or a backup. It must not be "
-    "open.\n"
-    "Exits with 1 where something is damaged or missing, or a backup was interrupted; not for what "
-    "a\n"
-    "process that was killed leaves: a group at the log's end that is not whole, a file of the log "
-    "that\n"
-    "was made ready and never begun.\n";
+    "Reads every chunk and every frame of the log, of a database or a backup. It must not be\n"
+    "open. Exits with 1 where something is damaged or missing, or a backup was interrupted; not\n"
+    "for what a process that was killed leaves: a group at the log's end that is not whole, a\n"
+    "file of the log that was made ready and never begun.\n";
 
 std::string log_text(const dispatcher::LogInspection& log) {
   if (log.transactions == 0) return "log: nothing to replay\n";
@@ -36,6 +34,15 @@ std::string log_text(const dispatcher::LogInspection& log) {
       log.procedures.empty() ? "none" : fmt::format("{}", fmt::join(log.procedures, ", ")));
   return text;
 }
+
+class VerifyCommand : public Command {
+ public:
+  explicit VerifyCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  std::string path_;
+};
 
 }  // namespace
 
@@ -67,8 +74,7 @@ ExitCode VerifyCommand::run() {
   if (!log->torn_tail.empty()) {
     text += fmt::format(
         "log: ends within a group that was not written to its end, or was damaged since ({}); it "
-        "will "
-        "be cut off\n",
+        "will be cut off\n",
         log->torn_tail);
   }
   const bool ends_early = *backup && log->last != (*backup)->last;
@@ -84,6 +90,10 @@ ExitCode VerifyCommand::run() {
                     path_, log->last.value, (*backup)->last.value));
   }
   return inspection->damaged.empty() && !ends_early ? printed : ExitCode::kFailed;
+}
+
+std::unique_ptr<Command> make_verify_command(CLI::App& parent) {
+  return std::make_unique<VerifyCommand>(parent);
 }
 
 }  // namespace diptych::cli

@@ -105,18 +105,18 @@ class RecoveryRun {
         path_(std::move(path)),
         stop_(stop),
         progress_(progress) {
-    figures_.options = options;
+    report_.options = options;
   }
 
-  Result<RecoveryFigures> run() {
+  Result<RecoveryBenchmarkReport> run() {
     using Step = Result<void> (RecoveryRun::*)();
     for (const Step step : {&RecoveryRun::make, &RecoveryRun::measure_openings,
                             &RecoveryRun::run_and_crash, &RecoveryRun::measure_replay}) {
       if (stopped(stop_)) break;
       if (auto done = (this->*step)(); !done) return done.error();
     }
-    figures_.interrupted = stopped(stop_);
-    return figures_;
+    report_.interrupted = stopped(stop_);
+    return report_;
   }
 
  private:
@@ -133,11 +133,11 @@ class RecoveryRun {
     std::vector<double> opening;
     do {
       if (auto opened = measure_opening(); !opened) return opened;
-      reading.push_back(figures_.files_read_seconds);
-      opening.push_back(figures_.recovery_seconds);
+      reading.push_back(report_.files_read_seconds);
+      opening.push_back(report_.recovery_seconds);
     } while (reading.size() < kOpenings && !stopped(stop_));
-    figures_.files_read_seconds = median(&reading);
-    figures_.recovery_seconds = median(&opening);
+    report_.files_read_seconds = median(&reading);
+    report_.recovery_seconds = median(&opening);
     return {};
   }
 
@@ -148,15 +148,15 @@ class RecoveryRun {
     uint64_t begin_ns = base::steady_ns();
     auto bytes = read_all(path_);
     if (!bytes) return bytes.error();
-    figures_.files_read_seconds = seconds_since(begin_ns);
-    figures_.file_bytes = *bytes;
+    report_.files_read_seconds = seconds_since(begin_ns);
+    report_.file_bytes = *bytes;
     if (auto cold = make_cold(path_); !cold) return cold;
     touch_free_memory(kMemoryPerFileByte * *bytes);
     progress_("opening the database", -1);
     begin_ns = base::steady_ns();
     auto session = Session::reopen(options_);
     if (!session) return session.error();
-    figures_.recovery_seconds = seconds_since(begin_ns);
+    report_.recovery_seconds = seconds_since(begin_ns);
     return (*session)->database()->close();
   }
 
@@ -169,7 +169,7 @@ class RecoveryRun {
     auto report = (*session)->measure(options_, stop_, progress_);
     if (!report) return report.error();
     const double spent = seconds_since(begin_ns);
-    figures_.first_transactions_per_second =
+    report_.first_transactions_per_second =
         static_cast<double>(database.metrics().last_vid.value - before) / spent;
     if (report->calls_failed != 0) {
       return base::Error(ErrorCode::kIo, "calls failed while the log was made");
@@ -183,16 +183,16 @@ class RecoveryRun {
     if (!session) return session.error();
     auto recovered = (*session)->database()->recover();
     if (!recovered) return recovered.error();
-    figures_.log_bytes = recovered->log_bytes;
-    figures_.replayed_transactions = recovered->transactions;
-    figures_.replay_seconds = recovered->seconds;
-    figures_.replayed_transactions_per_second =
+    report_.log_bytes = recovered->log_bytes;
+    report_.replayed_transactions = recovered->transactions;
+    report_.replay_seconds = recovered->seconds;
+    report_.replayed_transactions_per_second =
         static_cast<double>(recovered->transactions) / recovered->seconds;
     progress_("rebuilding a lost primary", -1);
     auto rebuilt = (*session)->database()->rebuild_primary();
     if (!rebuilt) return rebuilt.error();
-    figures_.lost_primary_seconds = rebuilt->seconds;
-    figures_.checks = (*session)->finish(stop_, progress_);
+    report_.lost_primary_seconds = rebuilt->seconds;
+    report_.checks = (*session)->finish(stop_, progress_);
     return {};
   }
 
@@ -200,13 +200,13 @@ class RecoveryRun {
   const std::string path_;
   const StopFlag& stop_;
   const Progress& progress_;
-  RecoveryFigures figures_;
+  RecoveryBenchmarkReport report_;
 };
 
 }  // namespace
 
-Result<RecoveryFigures> run_recovery(const RecoveryOptions& options, const StopFlag& stop,
-                                     const Progress& progress) {
+Result<RecoveryBenchmarkReport> run_recovery(const RecoveryOptions& options, const StopFlag& stop,
+                                             const Progress& progress) {
   const std::string path =
       options.path.empty() ? fmt::format("diptych-recovery-{}", ::getpid()) : options.path;
   auto figures = RecoveryRun(options, path, stop, progress).run();

@@ -34,7 +34,7 @@ struct RecoveryOptions {
   uint64_t seed = 42;
 };
 
-struct RecoveryFigures {
+struct RecoveryBenchmarkReport {
   RecoveryOptions options;
   bool interrupted = false;
   uint64_t file_bytes = 0;        // of the closed database
@@ -51,10 +51,10 @@ struct RecoveryFigures {
   bool clean() const { return !interrupted && checks.found_nothing(true); }
 };
 
-base::Result<RecoveryFigures> run_recovery(const RecoveryOptions& options, const StopFlag& stop,
-                                           const Progress& progress);
+base::Result<RecoveryBenchmarkReport> run_recovery(const RecoveryOptions& options,
+                                                   const StopFlag& stop, const Progress& progress);
 
-std::string to_json(const RecoveryFigures& figures);
-std::string to_table(const RecoveryFigures& figures);
+std::string to_json(const RecoveryBenchmarkReport& report);
+std::string to_table(const RecoveryBenchmarkReport& report);
 
 }  // namespace diptych::workloads

@@ -1,6 +1,7 @@
 // to_json: the keys that scripts rely on, and the details.
 
 #include <cmath>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -134,15 +135,21 @@ Json measured(const BenchmarkReport& report) {
           {"seed", report.options.seed}};
 }
 
-// What is the same for a run alone and for a grid: the checks after it, and where it was made.
-void add_checks_and_origin(const Checks& checks, Json* out) {
+void add_checks(const Checks& checks, Json* out) {
   (*out)["consistency_violations"] = count_or_null(checks.consistency_violations);
   (*out)["violations"] = checks.violations;
   (*out)["replica_differences"] = count_or_null(checks.replica_differences);
   (*out)["differences"] = checks.differences;
   (*out)["close_error"] = checks.close_error.empty() ? Json(nullptr) : Json(checks.close_error);
-  (*out)["machine"] = machine();
-  (*out)["commit"] = build_commit();
+}
+
+// What ends every report: how to repeat it, and where it was made. Text that is no UTF-8 (an error
+// may quote it) is replaced.
+std::string finish(Json out, uint64_t seed) {
+  out["seed"] = seed;
+  out["machine"] = machine();
+  out["commit"] = build_commit();
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 
 Json configuration(const PropagationOptions& options) {
@@ -231,8 +238,8 @@ Json aging(const AgingReport& report) {
 
 std::string to_json(const BenchmarkReport& report) {
   Json out = measured(report);
-  add_checks_and_origin(report.checks, &out);
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+  add_checks(report.checks, &out);
+  return finish(std::move(out), report.options.seed);
 }
 
 std::string to_json(const IsolationReport& report) {
@@ -248,10 +255,9 @@ std::string to_json(const IsolationReport& report) {
   Json out = {{"cells", std::move(cells)},
               {"calls_failed", report.calls_failed()},
               {"interrupted", report.interrupted},
-              {"configuration", configuration(report.options)},
-              {"seed", report.options.seed}};
-  add_checks_and_origin(report.checks, &out);
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+              {"configuration", configuration(report.options)}};
+  add_checks(report.checks, &out);
+  return finish(std::move(out), report.options.seed);
 }
 
 std::string to_json(const PropagationReport& report) {
@@ -282,10 +288,9 @@ std::string to_json(const PropagationReport& report) {
       {"olap_bytes", report.olap_bytes},
       {"calls_failed", report.calls_failed},
       {"interrupted", report.interrupted},
-      {"configuration", configuration(report.options)},
-      {"seed", report.options.seed}};
-  add_checks_and_origin(report.checks, &out);
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+      {"configuration", configuration(report.options)}};
+  add_checks(report.checks, &out);
+  return finish(std::move(out), report.options.seed);
 }
 
 std::string to_json(const QueryBenchmarkReport& report) {
@@ -308,9 +313,8 @@ std::string to_json(const QueryBenchmarkReport& report) {
                           {"seconds", options.seconds},
                           {"aged", options.aged},
                           {"placement", placement(options.placement)}};
-  out["seed"] = options.seed;
-  add_checks_and_origin(report.checks, &out);
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+  add_checks(report.checks, &out);
+  return finish(std::move(out), options.seed);
 }
 
 std::string to_json(const ScanReport& report) {
@@ -340,38 +344,32 @@ std::string to_json(const ScanReport& report) {
                 {"settled", report.options.settled},
                 {"seconds", report.options.seconds},
                 {"memory_bytes_max", report.options.memory_bytes_max},
-                {"placement", placement(report.options.placement)}}},
-              {"seed", report.options.seed},
-              {"machine", machine()},
-              {"commit", build_commit()}};
+                {"placement", placement(report.options.placement)}}}};
   out.update(cold_scan(cold));
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+  return finish(std::move(out), report.options.seed);
 }
 
-std::string to_json(const RecoveryFigures& figures) {
-  const RecoveryOptions& options = figures.options;
-  Json out = {{"files_read_seconds", figures.files_read_seconds},
-              {"recovery_seconds", figures.recovery_seconds},
-              {"replayed_transactions_per_second", figures.replayed_transactions_per_second},
-              {"lost_primary_seconds", figures.lost_primary_seconds},
-              {"first_transactions_per_second", figures.first_transactions_per_second},
-              {"replayed_transactions", figures.replayed_transactions},
-              {"replay_seconds", figures.replay_seconds},
-              {"file_bytes", figures.file_bytes},
-              {"log_bytes", figures.log_bytes},
-              {"consistency_violations", count_or_null(figures.checks.consistency_violations)},
-              {"replica_differences", count_or_null(figures.checks.replica_differences)},
-              {"interrupted", figures.interrupted},
+std::string to_json(const RecoveryBenchmarkReport& report) {
+  const RecoveryOptions& options = report.options;
+  Json out = {{"files_read_seconds", report.files_read_seconds},
+              {"recovery_seconds", report.recovery_seconds},
+              {"replayed_transactions_per_second", report.replayed_transactions_per_second},
+              {"lost_primary_seconds", report.lost_primary_seconds},
+              {"first_transactions_per_second", report.first_transactions_per_second},
+              {"replayed_transactions", report.replayed_transactions},
+              {"replay_seconds", report.replay_seconds},
+              {"file_bytes", report.file_bytes},
+              {"log_bytes", report.log_bytes},
+              {"consistency_violations", count_or_null(report.checks.consistency_violations)},
+              {"replica_differences", count_or_null(report.checks.replica_differences)},
+              {"interrupted", report.interrupted},
               {"configuration",
                {{"warehouses", options.warehouses},
                 {"transaction_clients", options.transaction_clients},
                 {"seconds", options.seconds},
                 {"log", to_string(options.log)},
-                {"placement", placement(options.placement)}}},
-              {"seed", options.seed},
-              {"machine", machine()},
-              {"commit", build_commit()}};
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+                {"placement", placement(options.placement)}}}};
+  return finish(std::move(out), options.seed);
 }
 
 std::string to_json(const OverloadReport& report) {
@@ -401,11 +399,8 @@ std::string to_json(const OverloadReport& report) {
                 {"timeout_ms", options.timeout_ms},
                 {"seconds", options.seconds},
                 {"log", to_string(options.log)},
-                {"placement", placement(options.placement)}}},
-              {"seed", options.seed},
-              {"machine", machine()},
-              {"commit", build_commit()}};
-  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+                {"placement", placement(options.placement)}}}};
+  return finish(std::move(out), options.seed);
 }
 
 }  // namespace diptych::workloads

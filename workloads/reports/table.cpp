@@ -324,23 +324,23 @@ std::string to_table(const ScanReport& report) {
   return out;
 }
 
-std::string to_table(const RecoveryFigures& figures) {
+std::string to_table(const RecoveryBenchmarkReport& report) {
   constexpr double kMegabyte = 1e6;
   std::string out = fmt::format(
-      "{}, {}, seed {}, commit {}\n\n", counted(figures.options.warehouses, "warehouse"),
-      counted(figures.options.transaction_clients, "client"), figures.options.seed, build_commit());
+      "{}, {}, seed {}, commit {}\n\n", counted(report.options.warehouses, "warehouse"),
+      counted(report.options.transaction_clients, "client"), report.options.seed, build_commit());
   const auto line = [&](std::string_view what, double value, int digits) {
     out += fmt::format("  {:<52}{:>12}\n", what, figure(value, digits));
   };
-  line("Files, MB", static_cast<double>(figures.file_bytes) / kMegabyte, 1);
-  line("Reading them, s", figures.files_read_seconds, 3);
-  line("From them to a running primary, s", figures.recovery_seconds, 3);
-  line("Log, MB", static_cast<double>(figures.log_bytes) / kMegabyte, 1);
-  line("Transactions in it", static_cast<double>(figures.replayed_transactions), 0);
-  line("Per second, when they first ran", figures.first_transactions_per_second, 0);
-  line("Per second, replayed", figures.replayed_transactions_per_second, 0);
-  line("From a lost primary to a running one, s", figures.lost_primary_seconds, 3);
-  check_lines(figures.checks, true, &out);
+  line("Files, MB", static_cast<double>(report.file_bytes) / kMegabyte, 1);
+  line("Reading them, s", report.files_read_seconds, 3);
+  line("From them to a running primary, s", report.recovery_seconds, 3);
+  line("Log, MB", static_cast<double>(report.log_bytes) / kMegabyte, 1);
+  line("Transactions in it", static_cast<double>(report.replayed_transactions), 0);
+  line("Per second, when they first ran", report.first_transactions_per_second, 0);
+  line("Per second, replayed", report.replayed_transactions_per_second, 0);
+  line("From a lost primary to a running one, s", report.lost_primary_seconds, 3);
+  check_lines(report.checks, true, &out);
   return out;
 }
 

@@ -7,7 +7,7 @@
 #include "cli/file.h"
 #include "cli/html_report.h"
 #include "cli/option_values.h"
-#include "workloads/benchmark.h"
+#include "workloads/isolation.h"
 
 namespace diptych::cli {
 namespace {

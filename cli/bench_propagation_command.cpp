@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/option_values.h"
-#include "workloads/benchmark.h"
+#include "workloads/propagation.h"
 
 namespace diptych::cli {
 namespace {

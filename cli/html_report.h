@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/benchmark.h"
+#include "workloads/isolation.h"
 
 namespace diptych::cli {
 

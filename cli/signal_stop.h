@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "workloads/benchmark.h"
+#include "workloads/run_control.h"
 
 namespace diptych::cli {
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "workloads/benchmark.h"
+#include "workloads/run_control.h"
 #include "workloads/session.h"
 
 namespace diptych::workloads {

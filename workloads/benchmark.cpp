@@ -1,17 +1,20 @@
 #include "workloads/benchmark.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "workloads/session.h"
 
 namespace diptych::workloads {
 
 using base::Result;
 
-bool Checks::found_nothing(bool exported) const {
-  return consistency_violations == 0 && (replica_differences == 0 || !exported) &&
-         close_error.empty();
+Result<void> BenchmarkOptions::check_times() const {
+  const auto wrong = [](const char* what) {
+    return base::Error(base::ErrorCode::kInvalidArgument, what);
+  };
+  if (!(seconds > 0)) return wrong("seconds: must be more than 0");
+  if (!(warmup_seconds >= 0 && cooldown_seconds >= 0)) {
+    return wrong("warm-up and cool-down: must not be negative");
+  }
+  return {};
 }
 
 Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const StopFlag& stop,
@@ -20,6 +23,7 @@ Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const Sto
     return base::Error(base::ErrorCode::kInvalidArgument,
                        "a run needs at least one transaction or query client");
   }
+  if (auto checked = options.check_times(); !checked) return checked.error();
   auto session = Session::open(options, stop, progress);
   if (!session) return session.error();
   auto report = (*session)->measure(options, stop, progress);
@@ -30,100 +34,6 @@ Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const Sto
 
 bool BenchmarkReport::clean() const {
   return measured_seconds > 0 && calls_failed == 0 && checks.found_nothing(options.export_updates);
-}
-
-Result<IsolationReport> run_isolation(const IsolationOptions& options, const StopFlag& stop,
-                                      const Progress& progress) {
-  const auto has_client = [](const std::vector<uint32_t>& counts) {
-    return std::any_of(counts.begin(), counts.end(), [](uint32_t count) { return count > 0; });
-  };
-  if (options.transaction_clients.empty() || options.query_clients.empty() ||
-      !(has_client(options.transaction_clients) || has_client(options.query_clients))) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       "the grid needs at least one cell with a client");
-  }
-  BenchmarkOptions cell;
-  cell.warehouses = options.warehouses;
-  cell.warmup_seconds = options.warmup_seconds;
-  cell.seconds = options.seconds;
-  cell.queries = options.queries;
-  cell.size = SizePolicy::kConstant;
-  cell.placement = options.placement;
-  cell.seed = options.seed;
-  for (const uint32_t clients : options.transaction_clients) {
-    cell.transaction_clients = std::max(cell.transaction_clients, clients);
-  }
-  auto session = Session::open(cell, stop, progress);
-  if (!session) return session.error();
-  IsolationReport report;
-  report.options = options;
-  // Queries alone come last, over rows that transactions have changed, as all others do: a loss is
-  // what both sides cost each other, and not what changed rows cost.
-  std::vector<uint32_t> rows = options.transaction_clients;
-  std::stable_partition(rows.begin(), rows.end(), [](uint32_t clients) { return clients != 0; });
-  for (const uint32_t transactions : rows) {
-    for (const uint32_t queries : options.query_clients) {
-      if (transactions == 0 && queries == 0) continue;
-      if (stopped(stop)) {
-        report.interrupted = true;
-        break;
-      }
-      cell.transaction_clients = transactions;
-      cell.query_clients = queries;
-      ++cell.seed;
-      auto measured = (*session)->measure(cell, stop, progress);
-      if (!measured) return measured.error();
-      report.interrupted = measured->interrupted;
-      if (measured->measured_seconds > 0) report.cells.push_back(std::move(*measured));
-    }
-  }
-  const auto row_of = [&](const BenchmarkReport& measured) {
-    return std::find(options.transaction_clients.begin(), options.transaction_clients.end(),
-                     measured.options.transaction_clients);
-  };
-  std::stable_sort(report.cells.begin(), report.cells.end(),
-                   [&](const auto& a, const auto& b) { return row_of(a) < row_of(b); });
-  report.checks = (*session)->finish(stop, progress);
-  return report;
-}
-
-bool IsolationReport::clean() const {
-  return !cells.empty() && calls_failed() == 0 && checks.found_nothing(true);
-}
-
-uint64_t IsolationReport::calls_failed() const {
-  uint64_t failed = 0;
-  for (const BenchmarkReport& cell : cells) failed += cell.calls_failed;
-  return failed;
-}
-
-namespace {
-double loss_percent(double alone, double together) {
-  if (!(alone > 0)) return std::numeric_limits<double>::quiet_NaN();
-  return 100 * (alone - together) / alone;
-}
-}  // namespace
-
-double IsolationReport::transaction_loss_percent(const BenchmarkReport& of) const {
-  const BenchmarkReport* const alone = cell(of.options.transaction_clients, 0);
-  return loss_percent(alone == nullptr ? 0 : alone->transactions_per_second,
-                      of.transactions_per_second);
-}
-
-double IsolationReport::query_loss_percent(const BenchmarkReport& of) const {
-  const BenchmarkReport* const alone = cell(0, of.options.query_clients);
-  return loss_percent(alone == nullptr ? 0 : alone->queries_per_second, of.queries_per_second);
-}
-
-const BenchmarkReport* IsolationReport::cell(uint32_t transaction_clients,
-                                             uint32_t query_clients) const {
-  for (const BenchmarkReport& report : cells) {
-    if (report.options.transaction_clients == transaction_clients &&
-        report.options.query_clients == query_clients) {
-      return &report;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace diptych::workloads

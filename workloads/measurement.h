@@ -3,7 +3,8 @@
 #pragma once
 
 #include "dispatcher/metrics.h"
-#include "workloads/benchmark.h"
+#include "workloads/latency.h"
+#include "workloads/run_control.h"
 
 namespace diptych::workloads {
 

@@ -10,8 +10,8 @@
 namespace diptych::workloads {
 namespace {
 
-BenchmarkOptions benchmark_options(const OverloadOptions& options) {
-  BenchmarkOptions out;
+SessionOptions session_options(const OverloadOptions& options) {
+  SessionOptions out;
   out.warehouses = options.warehouses;
   out.placement = options.placement;
   out.isolation = options.isolation;
@@ -98,7 +98,7 @@ double OverloadReport::p99_ratio() const {
 
 base::Result<OverloadReport> run_overload(const OverloadOptions& options, const StopFlag& stop,
                                           const Progress& progress) {
-  auto session = Session::open(benchmark_options(options), stop, progress);
+  auto session = Session::open(session_options(options), stop, progress);
   if (!session) return session.error();
   return Loads(session->get(), options, stop, progress).run();
 }

@@ -17,7 +17,10 @@
 
 #include "base/result.h"
 #include "base/topology.h"
-#include "workloads/benchmark.h"
+#include "dispatcher/database_options.h"
+#include "workloads/checks.h"
+#include "workloads/latency.h"
+#include "workloads/run_control.h"
 
 namespace diptych::workloads {
 

@@ -7,6 +7,8 @@
 // by a round. One worker makes the updates, one thread applies them: its CPU time is what counts,
 // the kernel's for new memory too, but not a host's (free_memory.h).
 
+#include "workloads/propagation.h"
+
 #include <chrono>
 #include <thread>
 
@@ -26,8 +28,8 @@ constexpr uint64_t kNever = 86'400'000'000'000;  // a day, in nanoseconds
 constexpr uint64_t kTouchedBytes = uint64_t{256} << 20;
 constexpr const char* kAskForSnapshot = "SELECT r_regionkey FROM region";
 
-BenchmarkOptions session_options(const PropagationOptions& options) {
-  BenchmarkOptions out;
+SessionOptions session_options(const PropagationOptions& options) {
+  SessionOptions out;
   out.warehouses = options.warehouses;
   out.transaction_clients = options.transaction_clients;
   out.size = options.size;

@@ -137,8 +137,8 @@ class QueryLoop {
   uint32_t clients_;
 };
 
-BenchmarkOptions session_options(const QueryBenchmarkOptions& options) {
-  BenchmarkOptions out;
+SessionOptions session_options(const QueryBenchmarkOptions& options) {
+  SessionOptions out;
   out.warehouses = options.warehouses;
   out.transaction_clients = 0;
   for (const uint32_t clients : options.clients) {

@@ -24,7 +24,10 @@
 #include "base/result.h"
 #include "base/topology.h"
 #include "workloads/aging.h"
-#include "workloads/benchmark.h"
+#include "workloads/checks.h"
+#include "workloads/latency.h"
+#include "workloads/run_control.h"
+#include "workloads/session_options.h"
 
 namespace diptych::workloads {
 
@@ -40,7 +43,7 @@ struct QueryBenchmarkOptions {
   double aging_growth = kAgingGrowth;
   base::PlacementOptions placement;
   uint64_t seed = 42;
-  std::string keep_path;  // as BenchmarkOptions
+  std::string keep_path;  // as SessionOptions
 
   bool alone() const { return clients.empty() && queries == QuerySet::kCh; }
 };

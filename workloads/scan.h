@@ -23,7 +23,7 @@
 #include "base/result.h"
 #include "base/topology.h"
 #include "dispatcher/scan_measurement.h"
-#include "workloads/benchmark.h"
+#include "workloads/run_control.h"
 
 namespace diptych::workloads {
 

@@ -18,7 +18,7 @@ using base::Result;
 
 constexpr size_t kWordsMax = 20;
 
-Result<void> check_options(const BenchmarkOptions& options) {
+Result<void> check_options(const SessionOptions& options) {
   const auto wrong = [](std::string what) {
     return base::Error(ErrorCode::kInvalidArgument, std::move(what));
   };
@@ -29,17 +29,13 @@ Result<void> check_options(const BenchmarkOptions& options) {
   if (options.transaction_clients > kClientsMax || options.query_clients > kClientsMax) {
     return wrong(fmt::format("clients: at most {} on each side", kClientsMax));
   }
-  if (!(options.seconds > 0)) return wrong("seconds: must be more than 0");
-  if (!(options.warmup_seconds >= 0 && options.cooldown_seconds >= 0)) {
-    return wrong("warm-up and cool-down: must not be negative");
-  }
   if (!options.export_updates && options.query_clients > 0) {
     return wrong("queries need exported updates: the replica stays empty without them");
   }
   return {};
 }
 
-dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
+dispatcher::DatabaseOptions database_options(const SessionOptions& options) {
   dispatcher::DatabaseOptions out;
   out.path = options.keep_path;
   out.mode = dispatcher::OpenMode::kCreate;
@@ -89,8 +85,8 @@ bool add_consistency(std::string_view side, const Result<tpcc::ConsistencyReport
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::open(const BenchmarkOptions& options,
-                                               const StopFlag& stop, const Progress& progress) {
+Result<std::unique_ptr<Session>> Session::open(const SessionOptions& options, const StopFlag& stop,
+                                               const Progress& progress) {
   if (auto checked = check_options(options); !checked) return checked.error();
   auto database = dispatcher::Database::open(database_options(options));
   if (!database) return database.error();
@@ -115,7 +111,7 @@ Result<void> Session::prepare(const StopFlag& stop, const Progress& progress) {
   return loaded;
 }
 
-Result<std::unique_ptr<Session>> Session::reopen(const BenchmarkOptions& options) {
+Result<std::unique_ptr<Session>> Session::reopen(const SessionOptions& options) {
   dispatcher::DatabaseOptions existing = database_options(options);
   existing.mode = dispatcher::OpenMode::kOpen;
   auto database = dispatcher::Database::open(existing);

@@ -28,12 +28,12 @@ class Session {
  public:
   // kInvalidArgument: options that make no run. kCancelled: stopped. Otherwise as Database::open
   // and tpcc::load.
-  static base::Result<std::unique_ptr<Session>> open(const BenchmarkOptions& options,
+  static base::Result<std::unique_ptr<Session>> open(const SessionOptions& options,
                                                      const StopFlag& stop,
                                                      const Progress& progress);
 
   // Of a database that is kept and loaded; its log, if it has one, is not replayed yet.
-  static base::Result<std::unique_ptr<Session>> reopen(const BenchmarkOptions& options);
+  static base::Result<std::unique_ptr<Session>> reopen(const SessionOptions& options);
 
   // Warm-up, measurement and cool-down with these numbers of clients; fills all but the checks.
   base::Result<BenchmarkReport> measure(const BenchmarkOptions& options, const StopFlag& stop,
@@ -62,7 +62,7 @@ class Session {
   void try_queries();
   void report_size(BenchmarkReport* report) const;
 
-  BenchmarkOptions options_;  // as opened
+  SessionOptions options_;  // as opened
   std::unique_ptr<dispatcher::Database> database_;
   tpcc::Tables tables_;
   tpcc::Procedures procedures_;

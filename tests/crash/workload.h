@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "dispatcher/database.h"
 #include "tests/crash/ack_board.h"
-#include "workloads/benchmark.h"
+#include "workloads/session_options.h"
 
 namespace diptych::crash {
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/workloads/loaded_session.h"
+#include "workloads/isolation.h"
 #include "workloads/tpcc/population.h"
 
 namespace diptych::workloads {

@@ -1,9 +1,9 @@
 // run_propagation: its rounds reach the replica whole, in both modes, and its shares add up.
 
+#include "workloads/propagation.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "workloads/benchmark.h"
 
 namespace diptych::workloads {
 namespace {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/benchmark.h"
+#include "workloads/isolation.h"
+#include "workloads/propagation.h"
 #include "workloads/reports/machine.h"
 
 namespace diptych::workloads {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/benchmark.h"
+#include "workloads/session_options.h"
 #include "workloads/tpcc/random.h"
 
 namespace diptych::workloads {

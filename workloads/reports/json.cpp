@@ -7,7 +7,9 @@
 
 #include "base/value.h"
 #include "workloads/benchmark.h"
+#include "workloads/isolation.h"
 #include "workloads/overload.h"
+#include "workloads/propagation.h"
 #include "workloads/queries/catalog.h"
 #include "workloads/query_benchmark.h"
 #include "workloads/recovery.h"

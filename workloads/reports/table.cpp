@@ -8,7 +8,9 @@
 
 #include "base/counted.h"
 #include "workloads/benchmark.h"
+#include "workloads/isolation.h"
 #include "workloads/overload.h"
+#include "workloads/propagation.h"
 #include "workloads/query_benchmark.h"
 #include "workloads/recovery.h"
 #include "workloads/reports/machine.h"

@@ -31,7 +31,8 @@
 
 #include "base/result.h"
 #include "dispatcher/database.h"
-#include "workloads/benchmark.h"
+#include "workloads/run_control.h"
+#include "workloads/session_options.h"
 #include "workloads/tpcc/rows.h"
 
 namespace diptych::workloads::tpcc {

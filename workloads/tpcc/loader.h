@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "dispatcher/database.h"
-#include "workloads/benchmark.h"
+#include "workloads/run_control.h"
 #include "workloads/tpcc/rows.h"
 
 namespace diptych::workloads::tpcc {

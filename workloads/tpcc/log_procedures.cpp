@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/benchmark.h"
+#include "workloads/session_options.h"
 #include "workloads/tpcc/procedures.h"
 #include "workloads/tpcc/schema.h"
 

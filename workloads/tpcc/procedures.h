@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "dispatcher/database.h"
-#include "workloads/benchmark.h"
+#include "workloads/session_options.h"
 #include "workloads/tpcc/rows.h"
 
 namespace diptych::workloads::tpcc {

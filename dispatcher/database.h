@@ -226,8 +226,8 @@ class Database {
   base::Result<void> discard();
 
  private:
-  friend class Client;           // dispatcher/client.h
-  friend class ScanMeasurement;  // dispatcher/scan_measurement.h
+  friend class Client;         // dispatcher/client.h
+  friend class ReplicaAccess;  // dispatcher/replica_access.h
   struct State;
   explicit Database(std::unique_ptr<State> state);
   base::Result<base::ProcedureId> find_procedure(

@@ -34,6 +34,8 @@ MAY_INCLUDE = {
     "olap/": ("base/", "storage/", "olap/"),
     "dispatcher/": ABOVE_DISPATCHER,
     "workloads/": ("base/", "dispatcher/", "workloads/"),
+    # It measures how columns are read, beneath SQL.
+    "workloads/scan/": ("base/", "storage/", "olap/execution/scan/", "dispatcher/", "workloads/"),
     "cli/": ("base/", "dispatcher/", "workloads/", "cli/"),
     "examples/": ("base/", "dispatcher/", "examples/"),
 }

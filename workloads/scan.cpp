@@ -17,9 +17,9 @@ namespace diptych::workloads {
 namespace {
 
 using base::Result;
-using dispatcher::NewValues;
-using dispatcher::ScanMeasurement;
-using Predicate = dispatcher::ScanPredicate;
+using scan::NewValues;
+using scan::ScanMeasurement;
+using Predicate = scan::ScanPredicate;
 
 constexpr const char* kFirstTable = "orderline";
 constexpr const char* kFirstColumn = "ol_i_id";
@@ -33,11 +33,11 @@ struct Candidate {
   std::string column_name;
   std::string form;
   base::DataType type;
-  dispatcher::ColumnForms forms;
+  scan::ColumnForms forms;
 };
 
 // The form of most blocks.
-std::string main_form(const dispatcher::ColumnForms& forms) {
+std::string main_form(const scan::ColumnForms& forms) {
   const auto most = std::max_element(
       forms.blocks.begin(), forms.blocks.end(),
       [](const auto& left, const auto& right) { return left.second < right.second; });
@@ -92,8 +92,7 @@ struct Question {
 // Numbers are summed. All are asked for those in the half around the middle one; texts for those
 // that equal it, and that begin as it does. A constant is asked for nothing: its block answers
 // without a look at any row, which no block whose rows differ can do.
-std::vector<Question> questions_of(const dispatcher::ColumnValues& sample,
-                                   const std::string& form) {
+std::vector<Question> questions_of(const scan::ColumnValues& sample, const std::string& form) {
   const auto around = [](const auto& values) {
     const size_t quarter = values.size() / 4;
     return Predicate::between(values[quarter], values[values.size() - quarter - 1]);
@@ -107,7 +106,7 @@ std::vector<Question> questions_of(const dispatcher::ColumnValues& sample,
   }
   const std::string& middle = sample.texts[sample.texts.size() / 2];
   questions.push_back(
-      {"=", Predicate::compare(dispatcher::ScanComparison::kEqual, std::string_view(middle))});
+      {"=", Predicate::compare(scan::ScanComparison::kEqual, std::string_view(middle))});
   questions.push_back({"BETWEEN", around(sample.texts)});
   questions.push_back({"LIKE 'x%'", Predicate::prefix(middle.substr(0, 1))});
   return questions;
@@ -269,8 +268,8 @@ double ScanReport::slowdown_max() const {
   return most;
 }
 
-dispatcher::EncodingSpeed ScanReport::encoding_in_all() const {
-  dispatcher::EncodingSpeed all;
+scan::EncodingSpeed ScanReport::encoding_in_all() const {
+  scan::EncodingSpeed all;
   for (const auto& [table, speed] : encoding) {
     all.bytes += speed.bytes;
     all.cpu_seconds += speed.cpu_seconds;

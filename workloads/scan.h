@@ -22,8 +22,8 @@
 
 #include "base/result.h"
 #include "base/topology.h"
-#include "dispatcher/scan_measurement.h"
 #include "workloads/run_control.h"
+#include "workloads/scan/scan_measurement.h"
 
 namespace diptych::workloads {
 
@@ -46,8 +46,8 @@ struct ColumnScan {
   std::string predicate;      // as in SQL; empty: it is summed
   uint64_t rows_updated = 0;  // each time
   struct Stage {
-    dispatcher::ColumnForms forms;
-    dispatcher::ScanSpeed speed;
+    scan::ColumnForms forms;
+    scan::ScanSpeed speed;
   };
   Stage frozen;
   Stage updated;   // with values of the block
@@ -63,13 +63,13 @@ struct ScanReport {
   bool interrupted = false;
   uint32_t threads = 0;
   double load_seconds = 0;
-  std::vector<ColumnScan> columns;                            // from memory; ol_i_id first
-  std::map<std::string, dispatcher::EncodingSpeed> encoding;  // from memory, by table with blocks
-  std::optional<dispatcher::ScanSpeed> cold;                  // of all columns
-  std::optional<dispatcher::ScanSpeed> cold_integers;         // of those of 4-byte numbers
+  std::vector<ColumnScan> columns;                      // from memory; ol_i_id first
+  std::map<std::string, scan::EncodingSpeed> encoding;  // from memory, by table with blocks
+  std::optional<scan::ScanSpeed> cold;                  // of all columns
+  std::optional<scan::ScanSpeed> cold_integers;         // of those of 4-byte numbers
 
   double slowdown_max() const;  // of all columns; 0: there are none
-  dispatcher::EncodingSpeed encoding_in_all() const;
+  scan::EncodingSpeed encoding_in_all() const;
 
   // Something was measured: cold, more was read than fits into the limit of memory.
   bool clean() const { return cold ? cold->bytes > options.memory_bytes_max : !columns.empty(); }

@@ -190,7 +190,7 @@ Json column(const ColumnScan& scan) {
 }
 
 // Of reads from the file; null where there were none.
-Json cold_scan(const std::optional<dispatcher::ScanSpeed>& cold) {
+Json cold_scan(const std::optional<scan::ScanSpeed>& cold) {
   const Json none(nullptr);
   const bool has_fio = cold && cold->other_error.empty();
   return {{"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
@@ -204,7 +204,7 @@ Json cold_scan(const std::optional<dispatcher::ScanSpeed>& cold) {
           {"passes", cold ? Json(cold->passes) : none}};
 }
 
-Json encoding(const dispatcher::EncodingSpeed& speed) {
+Json encoding(const scan::EncodingSpeed& speed) {
   return {{"bytes", speed.bytes},
           {"cpu_seconds", speed.cpu_seconds},
           {"bytes_per_second", number(speed.bytes_per_second())}};

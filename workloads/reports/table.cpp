@@ -287,7 +287,7 @@ std::string to_table(const ScanReport& report) {
       counted(report.options.warehouses, "warehouse"), counted(report.threads, "thread"),
       fmt::format("{} s", report.options.seconds), report.options.seed, build_commit());
   if (report.cold) {
-    using Speed = dispatcher::ScanSpeed;
+    using Speed = scan::ScanSpeed;
     const auto line = [&](std::string_view what, auto Speed::*member, double unit, int digits) {
       const auto value = [&](const Speed& speed) {
         return figure(static_cast<double>(speed.*member) / unit, digits);
@@ -315,7 +315,7 @@ std::string to_table(const ScanReport& report) {
                      "now", "scanned, GB/s", "memory, GB/s", "share", "slowdown", "blocks by form");
   for (const ColumnScan& scan : report.columns) scan_lines(scan, &out);
   out += fmt::format("  Largest slowdown {}\n\n", figure(report.slowdown_max(), 2));
-  const auto encoding_line = [&](std::string_view what, const dispatcher::EncodingSpeed& speed) {
+  const auto encoding_line = [&](std::string_view what, const scan::EncodingSpeed& speed) {
     out += fmt::format("  {:<14}{:>10}{:>14}\n", what,
                        figure(static_cast<double>(speed.bytes) / kMegabyte, 1),
                        figure(speed.bytes_per_second() / kMegabyte, 0));

@@ -1,6 +1,6 @@
-#include "dispatcher/scan_measurement_parts.h"
+#include "workloads/scan/scan_measurement_parts.h"
 
-namespace diptych::dispatcher {
+namespace diptych::workloads::scan {
 namespace {
 
 constexpr size_t kBufferPieceBytes = size_t{1} << 20;
@@ -84,12 +84,9 @@ base::Result<ColumnValues> values_of(const storage::Leaf& leaf, base::ColumnId c
   return values;
 }
 
-ScanMeasurement::Parts::Parts(Database::State* database_state)
-    : state(*database_state), held(database_state->gate.exclude()) {}
-
 void ScanMeasurement::Parts::share_out(size_t count, const Body& body) {
   std::atomic<size_t> next{0};
-  state.executor.run_parallel(state.placement.olap.threads, [&](uint32_t) {
+  access.run_on_each_thread([&](uint32_t) {
     storage::DecodeBuffer buffer_of_thread;
     // relaxed: it hands out numbers, nothing is read behind it.
     for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
@@ -101,7 +98,7 @@ void ScanMeasurement::Parts::share_out(size_t count, const Body& body) {
 
 double ScanMeasurement::Parts::read_buffer() {
   if (buffer.size() == 0) {
-    buffer = base::Region(kBufferBytes, state.placement.olap.node);
+    buffer = base::Region(kBufferBytes, access.placement().node);
     std::fill_n(buffer.data(), buffer.size(), std::byte{1});  // or all pages are one of zeroes
   }
   const uint64_t start = base::steady_ns();
@@ -115,4 +112,4 @@ double ScanMeasurement::Parts::read_buffer() {
   return static_cast<double>(kBufferBytes) / seconds_since(start);
 }
 
-}  // namespace diptych::dispatcher
+}  // namespace diptych::workloads::scan

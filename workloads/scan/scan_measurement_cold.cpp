@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/check.h"
-#include "dispatcher/scan_measurement_parts.h"
 #include "storage/buffer_manager.h"
 #include "storage/buffered_chunk.h"
 #include "storage/chunk_reader.h"
+#include "workloads/scan/scan_measurement_parts.h"
 
-namespace diptych::dispatcher {
+namespace diptych::workloads::scan {
 
 using base::Result;
 using storage::kVectorRows;
@@ -110,13 +110,13 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
     if (!added.ok()) return added.error();
   }
   DIPTYCH_CHECK(columns.size() == chunks.size(), "a column of a block has a chunk");
-  storage::BufferManager& buffers = *parts_->state.replica.buffers();
+  storage::BufferManager& buffers = *parts_->access.replica().buffers();
   uint64_t chunk_pages = 0;
   for (const storage::ChunkAddress& chunk : chunks) chunk_pages += chunk.pages();
   const size_t block_bytes =
       chunk_pages / std::max<size_t>(1, chunks.size()) * storage::kFilePageBytes;
   // Made once: its memory is zeroed by the system when it is registered.
-  storage::ChunkArena arena(kRawArenaBytes, parts_->state.placement.olap.node);
+  storage::ChunkArena arena(kRawArenaBytes, parts_->access.placement().node);
   storage::ChunkReader reader(&buffers.file(), &arena, kReadDepth);
   Rounds rounds;
   Yardstick others;
@@ -151,4 +151,4 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
   return speed;
 }
 
-}  // namespace diptych::dispatcher
+}  // namespace diptych::workloads::scan

@@ -1,17 +1,17 @@
-#include "dispatcher/scan_measurement.h"
+#include "workloads/scan/scan_measurement.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "base/thread.h"
-#include "dispatcher/scan_measurement_parts.h"
 #include "olap/execution/scan/scan.h"
 #include "storage/buffered_chunk.h"
 #include "storage/compressed_block.h"
 #include "storage/encoding/encode.h"
 #include "storage/settling.h"
+#include "workloads/scan/scan_measurement_parts.h"
 
-namespace diptych::dispatcher {
+namespace diptych::workloads::scan {
 namespace {
 
 using base::Result;
@@ -79,13 +79,13 @@ bool has_thawed(const storage::Partition& partition, const base::TableSchema& sc
 
 }  // namespace
 
-ScanMeasurement::ScanMeasurement(Database* database)
-    : parts_(std::make_unique<Parts>(database->state_.get())) {}
+ScanMeasurement::ScanMeasurement(dispatcher::Database* database)
+    : parts_(std::make_unique<Parts>(database)) {}
 
 ScanMeasurement::~ScanMeasurement() = default;
 
 uint32_t ScanMeasurement::threads() const {
-  return parts_->state.placement.olap.threads;
+  return parts_->access.placement().threads;
 }
 
 ColumnForms ScanMeasurement::forms(base::TableId table, base::ColumnId column) const {
@@ -220,4 +220,4 @@ Result<EncodingSpeed> ScanMeasurement::encode_blocks(base::TableId id) {
   return speed;
 }
 
-}  // namespace diptych::dispatcher
+}  // namespace diptych::workloads::scan

@@ -28,7 +28,7 @@
 #include "dispatcher/database.h"
 #include "storage/encoding/predicate.h"
 
-namespace diptych::dispatcher {
+namespace diptych::workloads::scan {
 
 using ScanPredicate = storage::encoding::Predicate;
 using ScanComparison = storage::encoding::Comparison;
@@ -85,7 +85,7 @@ struct EncodingSpeed {
 
 class ScanMeasurement {
  public:
-  explicit ScanMeasurement(Database* database);
+  explicit ScanMeasurement(dispatcher::Database* database);
   ~ScanMeasurement();
   ScanMeasurement(const ScanMeasurement&) = delete;
   ScanMeasurement& operator=(const ScanMeasurement&) = delete;
@@ -127,4 +127,4 @@ class ScanMeasurement {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace diptych::dispatcher
+}  // namespace diptych::workloads::scan

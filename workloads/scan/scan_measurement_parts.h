@@ -16,12 +16,13 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "dispatcher/database_state.h"
-#include "dispatcher/scan_measurement.h"
+#include "dispatcher/replica_access.h"
 #include "storage/encoding/column.h"
 #include "storage/leaf.h"
+#include "storage/table.h"
+#include "workloads/scan/scan_measurement.h"
 
-namespace diptych::dispatcher {
+namespace diptych::workloads::scan {
 
 // The second of two neighbours in the middle.
 double median_of(std::vector<double> values);
@@ -106,9 +107,9 @@ base::Result<ColumnValues> values_of(const storage::Leaf& leaf, base::ColumnId c
 struct ScanMeasurement::Parts {
   static constexpr size_t kBufferBytes = size_t{256} << 20;
 
-  explicit Parts(Database::State* database_state);
+  explicit Parts(dispatcher::Database* database) : access(database) {}
 
-  storage::Table& table(base::TableId id) { return state.replica.table(id); }
+  storage::Table& table(base::TableId id) { return access.replica().table(id); }
   storage::encoding::ValueKind kind(base::TableId id, base::ColumnId column) {
     return storage::encoding::value_kind(table(id).schema().columns[column.value].type);
   }
@@ -136,10 +137,9 @@ struct ScanMeasurement::Parts {
   // One pass over the columns of blocks, read ahead as a query's scan does. Decoded bytes.
   base::Result<uint64_t> read_file(const std::vector<BlockColumn>& all);
 
-  Database::State& state;
-  const BatchGate::Exclusive held;
+  dispatcher::ReplicaAccess access;
   base::Region buffer;
   std::atomic<uint64_t> sums{0};  // writers: all threads; so that nothing is optimised away
 };
 
-}  // namespace diptych::dispatcher
+}  // namespace diptych::workloads::scan

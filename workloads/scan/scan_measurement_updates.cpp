@@ -7,11 +7,11 @@
 
 #include "base/check.h"
 #include "base/split_mix.h"
-#include "dispatcher/scan_measurement_parts.h"
 #include "storage/buffered_chunk.h"
 #include "storage/cell.h"
+#include "workloads/scan/scan_measurement_parts.h"
 
-namespace diptych::dispatcher {
+namespace diptych::workloads::scan {
 namespace {
 
 using base::Result;
@@ -146,4 +146,4 @@ Result<uint64_t> ScanMeasurement::update_half(base::TableId id, base::ColumnId c
   return failure.error();
 }
 
-}  // namespace diptych::dispatcher
+}  // namespace diptych::workloads::scan

@@ -499,10 +499,10 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
-  state_->stop_backup();
+  state_->backups.stop();
   state_->end_replay();
   state_->stop_dispatchers();
-  state_->await_backup();
+  state_->backups.await();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
@@ -519,10 +519,10 @@ base::Result<void> Database::close() {
 base::Result<void> Database::discard() {
   if (auto allowed = state_->check_may_wait("discard"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
-  state_->stop_backup();
+  state_->backups.stop();
   state_->end_replay();
   state_->stop_dispatchers();
-  state_->await_backup();
+  state_->backups.await();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kClosed;

@@ -34,23 +34,6 @@ class LogHold {
 
 }  // namespace
 
-void Database::State::before_unlogged_change(const BatchGate::Exclusive&) {
-  {
-    const std::lock_guard backup_lock(backup_mutex);
-    if (!backup_runs || backup_end) return;
-  }
-  log->wait_until_durable(engine.last_vid());
-  const std::lock_guard backup_lock(backup_mutex);
-  backup_end = log->durable_end();
-}
-
-base::Result<void> Database::State::pace_backup(ByteRate* rate, size_t bytes) {
-  std::unique_lock held(backup_mutex);
-  rate->wait(bytes, &held, &backup_stopping, &backup_stops);
-  if (backup_stops) return base::ErrorCode::kClosed;
-  return {};
-}
-
 base::Result<BackupReport> Database::State::backup(const std::string& directory,
                                                    const BackupOptions& how) {
   // What was found and not replayed is copied as it is, and is not replayed meanwhile.
@@ -64,7 +47,7 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory,
   ByteRate rate(how.bytes_per_second);
   auto target = BackupInMaking::begin(
       directory, [](double) { return base::Result<void>(); },
-      [&](size_t bytes) { return pace_backup(&rate, bytes); });
+      [&](size_t bytes) { return backups.pace(&rate, bytes); });
   if (!target) return target.error();
   const storage::BlockFile::Hold blocks(&replica.buffers()->file());
   const LogHold files(log.get());
@@ -75,8 +58,7 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory,
   if (as_found) {
     end = {.files = extents_of(recovery->contents()), .last = recovery->contents().last};
   } else if (log != nullptr) {
-    const std::lock_guard backup_lock(backup_mutex);
-    end = backup_end ? *backup_end : log->durable_end();
+    end = backups.end_of_log(*log);
   }
   return target->finish(options.path, end.files, std::max(end.last, manifest->vid));
 }
@@ -88,42 +70,18 @@ base::Result<BackupReport> Database::backup(const std::string& directory,
     return base::Error(base::ErrorCode::kUnsupported,
                        "a database in memory has no files that could be copied");
   }
-  const std::lock_guard one_at_a_time(state_->backing_up);
+  const std::unique_lock one_at_a_time = state_->backups.turn();
   {
     const BatchGate::Exclusive held = state_->gate.exclude();
     if (auto open = state_->check_open(held); !open) return open.error();
-  }
-  {
-    // An unlogged change holds the gate from when it asks for backups until a manifest has it, or
-    // the log is suspended: it sees this one, or the backup sees that.
-    const BatchGate::Exclusive held = state_->gate.exclude();
-    const std::lock_guard lock(state_->backup_mutex);
-    if (state_->backup_stops) return base::ErrorCode::kClosed;
-    state_->backup_runs = true;
-    state_->backup_end.reset();
-    if (state_->log != nullptr && state_->log->is_suspended()) {
-      state_->backup_end = state_->log->durable_end();
-    }
+    if (auto begun = state_->backups.begin(held, state_->log.get()); !begun) return begun.error();
   }
   const uint64_t begin_ns = base::steady_ns();
-  auto done = state_->backup(directory, options);
-  if (done) state_->backups.add(begin_ns);
-  const std::lock_guard lock(state_->backup_mutex);
-  state_->backup_runs = false;
-  if (!done && done.code() != base::ErrorCode::kClosed) return done.error().within("the backup");
-  return done;
-}
-
-void Database::State::stop_backup() {
-  {
-    const std::lock_guard backup_lock(backup_mutex);
-    backup_stops = true;
-  }
-  backup_stopping.notify_all();
-}
-
-void Database::State::await_backup() {
-  const std::lock_guard ended(backing_up);
+  auto taken = state_->backup(directory, options);
+  if (taken) state_->backups.spent().add(begin_ns);
+  state_->backups.done();
+  if (!taken && taken.code() != base::ErrorCode::kClosed) return taken.error().within("the backup");
+  return taken;
 }
 
 }  // namespace diptych::dispatcher

@@ -33,13 +33,6 @@ LogPosition position_after(const LogContents& contents) {
 
 }  // namespace
 
-void Database::State::Spent::add(uint64_t since_ns) {
-  // relaxed: figures to look at, here and below.
-  times.fetch_add(1, std::memory_order_relaxed);
-  // relaxed: as above.
-  ns.fetch_add(base::steady_ns() - since_ns, std::memory_order_relaxed);
-}
-
 base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
   auto contents = scan_log(options.path, manifest_vid, database_id);
   if (!contents) return contents.error();

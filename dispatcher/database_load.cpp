@@ -44,7 +44,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
 base::Result<LoadReport> Database::State::load(
     const BatchGate::Exclusive& held, base::TableId table,
     const std::function<base::Result<RowBatch>()>& next) {
-  if (log != nullptr) before_unlogged_change(held);
+  if (log != nullptr) backups.cut_log(held, log.get(), engine.last_vid());
   // A row of the load may get the RowID of one whose delete the replica has yet to apply.
   olap_dispatcher->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable.error();

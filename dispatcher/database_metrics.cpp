@@ -16,12 +16,12 @@ void Database::State::report_durability(Metrics* metrics) const {
   metrics->checkpoints = figure(checkpoints);
   metrics->checkpoints_failed = figure(checkpoints_failed);
   if (checkpoint_writer != nullptr) checkpoint_writer->report(metrics);
-  metrics->backups = figure(backups.times);
-  metrics->backup_ns = figure(backups.ns);
+  metrics->backups = backups.spent().times();
+  metrics->backup_ns = backups.spent().ns();
   metrics->recovered_transactions = figure(recovered_transactions);
-  metrics->recovery_ns = figure(recoveries.ns);
-  metrics->primary_rebuilds = figure(primary_rebuilds.times);
-  metrics->primary_rebuild_ns = figure(primary_rebuilds.ns);
+  metrics->recovery_ns = recoveries.ns();
+  metrics->primary_rebuilds = primary_rebuilds.times();
+  metrics->primary_rebuild_ns = primary_rebuilds.ns();
 }
 
 Metrics Database::State::metrics() const {

@@ -87,7 +87,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   if (state_->log != nullptr && state_->modules.has((*library)->name())) {
     // acquire: as in ensure_recovered.
     if (state_->recovered.load(std::memory_order_acquire)) {
-      state_->before_unlogged_change(held);
+      state_->backups.cut_log(held, state_->log.get(), state_->engine.last_vid());
       if (auto saved = state_->save_changes(); !saved) return saved.error();
     }
   }

@@ -118,7 +118,7 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
 base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& held,
                                                  std::string_view script,
                                                  std::span<const std::string_view> statements) {
-  if (log != nullptr) before_unlogged_change(held);
+  if (log != nullptr) backups.cut_log(held, log.get(), engine.last_vid());
   base::Result<void> outcome;
   olap::ScriptPlace place;
   const char* at = script.data();

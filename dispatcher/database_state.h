@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -22,8 +21,8 @@
 #include "base/notice.h"
 #include "base/schema.h"
 #include "base/topology.h"
+#include "dispatcher/backup_runs.h"
 #include "dispatcher/batch_gate.h"
-#include "dispatcher/byte_rate.h"
 #include "dispatcher/catalog_history.h"
 #include "dispatcher/checkpoint_writer.h"
 #include "dispatcher/command_log/command_log.h"
@@ -37,6 +36,7 @@
 #include "dispatcher/query_watch.h"
 #include "dispatcher/recovery.h"
 #include "dispatcher/slow_procedure_watch.h"
+#include "dispatcher/time_spent.h"
 #include "olap/query.h"
 #include "oltp/engine.h"
 #include "propagation/applier.h"
@@ -159,13 +159,6 @@ struct Database::State {
 
   // Backup (database_backup.cpp).
   base::Result<BackupReport> backup(const std::string& directory, const BackupOptions& how);
-  base::Result<void> pace_backup(ByteRate* rate, size_t bytes);
-  // What the log will not have begins: a backup that runs has the log up to here.
-  void before_unlogged_change(const BatchGate::Exclusive& gate_held);
-  // One that runs ends with kClosed: soon, or, where it waits for a checkpoint, as the dispatchers
-  // are stopped.
-  void stop_backup();
-  void await_backup();
 
   const DatabaseOptions options;
   const base::Placement placement;
@@ -200,15 +193,8 @@ struct Database::State {
   std::atomic<uint64_t> checkpoints_failed{0};                  // writers: who saves
   base::NoticePause checkpoint_failure_notice{60'000'000'000};  // as saved_vid's
   std::atomic<uint64_t> recovered_transactions{0};              // writer: recover
-  // What is done seldom: how often it was, and how long it took in all.
-  struct Spent {
-    std::atomic<uint64_t> times{0};  // writers of both: who has done it
-    std::atomic<uint64_t> ns{0};
-    void add(uint64_t since_ns);
-  };
-  Spent recoveries;
-  Spent primary_rebuilds;
-  Spent backups;
+  TimeSpent recoveries;
+  TimeSpent primary_rebuilds;
 
   uint64_t database_id = 0;  // the manifest's; writer: open
 
@@ -220,12 +206,7 @@ struct Database::State {
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
   RecoveryReport recovery_report;
 
-  std::mutex backing_up;                    // held by backup, so that two of them take turns
-  std::condition_variable backup_stopping;  // backup_stops was set
-  std::mutex backup_mutex;                  // guards the next three
-  bool backup_runs = false;
-  bool backup_stops = false;                  // the database is being closed
-  std::optional<CommandLog::End> backup_end;  // where the log of the one that runs ends; none: open
+  BackupRuns backups;
 
   using CheckpointWaiters = std::vector<std::promise<base::Result<void>>>;
   std::mutex checkpoint_mutex;

@@ -145,7 +145,12 @@ Database::State::State(const DatabaseOptions& database_options,
                                  .spin = spin_policy,
                                  .background_cores = computed_placement.olap.cores,
                                  .before_push = note_updates_of(database_options)},
-             &updates) {}
+             &updates),
+      log_replay(options, {.gate = &gate,
+                           .clock = &clock,
+                           .engine = &engine,
+                           .procedures = &procedures,
+                           .modules = &modules}) {}
 
 std::function<void(std::span<const propagation::SealedSet>)> Database::State::note_updates_of(
     const DatabaseOptions& database_options) {
@@ -199,8 +204,8 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   saved_vid = manifest.vid;
   saved_ddl = ddl.size();
   database_id = manifest.id;
-  if (auto found = find_log(manifest.vid); !found) return found;
-  if (recovery == nullptr) engine.release_free_slots();
+  if (auto found = log_replay.find(manifest.vid, database_id); !found) return found;
+  if (log_replay.is_done()) engine.release_free_slots();
   return {};
 } catch (const storage::ChunkFailure& failure) {
   return failure.error();
@@ -245,7 +250,7 @@ void Database::State::start_log() {
       &engine, &procedures,
       [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },
       [this] { olap_dispatcher->wish_checkpoint(); });
-  if (recovery == nullptr) log->set_position(engine.last_vid(), log_position);
+  if (log_replay.is_done()) log->set_position(engine.last_vid(), log_replay.position());
 }
 
 void Database::State::start_dispatchers() {
@@ -500,14 +505,13 @@ base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
   state_->backups.stop();
-  state_->end_replay();
+  state_->log_replay.stop();
   state_->stop_dispatchers();
   state_->backups.await();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
-  // acquire: as in ensure_recovered. What was not replayed stays in the log.
-  if (state_->recovered.load(std::memory_order_acquire)) {
+  if (state_->log_replay.is_done()) {  // else what was not replayed stays in the log
     if (auto saved = state_->save_changes(); !saved) return saved;
     if (state_->log != nullptr) state_->log->remove_files();
   }
@@ -520,7 +524,7 @@ base::Result<void> Database::discard() {
   if (auto allowed = state_->check_may_wait("discard"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
   state_->backups.stop();
-  state_->end_replay();
+  state_->log_replay.stop();
   state_->stop_dispatchers();
   state_->backups.await();
   const BatchGate::Exclusive held = state_->gate.exclude();

@@ -37,11 +37,11 @@ class LogHold {
 base::Result<BackupReport> Database::State::backup(const std::string& directory,
                                                    const BackupOptions& how) {
   // What was found and not replayed is copied as it is, and is not replayed meanwhile.
-  std::unique_lock no_replay(recovering);
-  const bool as_found = recovery != nullptr;
-  if (!as_found) no_replay.unlock();
+  std::unique_lock no_replay = log_replay.hold();
+  const LogContents* const found = log_replay.contents();
+  if (found == nullptr) no_replay.unlock();
   // Without a log, what is in memory alone is to be saved.
-  if (!as_found && log == nullptr) {
+  if (found == nullptr && log == nullptr) {
     if (auto saved = await_checkpoint(); !saved) return saved.error();
   }
   ByteRate rate(how.bytes_per_second);
@@ -55,8 +55,8 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory,
   if (!manifest) return manifest.error();
   if (auto copied = target->copy_blocks(options.path, *manifest); !copied) return copied.error();
   CommandLog::End end{.files = {}, .last = manifest->vid};
-  if (as_found) {
-    end = {.files = extents_of(recovery->contents()), .last = recovery->contents().last};
+  if (found != nullptr) {
+    end = {.files = extents_of(*found), .last = found->last};
   } else if (log != nullptr) {
     end = backups.end_of_log(*log);
   }

@@ -1,9 +1,5 @@
-// Durability: the log that is found and replayed, and the replica that is saved as a checkpoint.
-//
-//   find_log ──► [nothing after the manifest] ─────────────────────────────► recovered
-//       └──────► recovery ──ensure_recovered──► check ──► replay ──► recovered
-//                    ▲                             └ a procedure is missing: again
-//                    └ close: log and manifest stay as they are
+// Durability: the log that is replayed before the data is used, the replica that is saved as a
+// checkpoint, and the primary built anew.
 
 #include <exception>
 #include <future>
@@ -16,132 +12,30 @@
 #include "base/clock.h"
 #include "base/notice.h"
 #include "dispatcher/database_state.h"
-#include "dispatcher/recovery_progress.h"
 #include "storage/replica_files.h"
 #include "storage/replica_snapshot.h"
 
 namespace diptych::dispatcher {
-namespace {
-
-LogPosition position_after(const LogContents& contents) {
-  LogPosition position{contents.next_sequence, contents.next_number, contents.bytes, {}};
-  for (const LogFileFound& file : contents.files) {
-    position.files.push_back({file.header.number, file.header.start});
-  }
-  return position;
-}
-
-}  // namespace
-
-base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
-  auto contents = scan_log(options.path, manifest_vid, database_id);
-  if (!contents) return contents.error();
-  log_position = position_after(*contents);
-  if (contents->torn) {
-    recovery_report.torn_tail =
-        fmt::format("{}: byte {}", contents->torn->path, contents->torn->offset);
-    base::notify(
-        "{}: the log ends here, within a group that was not written to its end, so that nobody was "
-        "told of it, or was damaged since; it is cut off",
-        recovery_report.torn_tail);
-  }
-  recovery_report.vid = contents->last;
-  if (contents->transactions == 0) {
-    return settle_log(options.path, *contents, options.faults.before_step);
-  }
-  recovery = std::make_unique<Recovery>(options.path, manifest_vid, std::move(*contents));
-  // relaxed: nobody else has the database yet.
-  recovered.store(false, std::memory_order_relaxed);
-  return {};
-}
-
-base::Result<void> Database::State::ensure_recovered() {
-  // acquire: pairs with the release in recover; the data is as replay left it.
-  if (recovered.load(std::memory_order_acquire)) [[likely]]
-    return {};
-  return recover();
-}
 
 base::Result<void> Database::State::recover() {
-  const std::lock_guard one_at_a_time(recovering);
-  // relaxed: written under the lock.
-  if (recovered.load(std::memory_order_relaxed)) return {};
-  if (recovery_failure) return *recovery_failure;
-  {
-    const BatchGate::Exclusive held = gate.exclude();
-    if (auto open = check_open(held); !open) return open;
-  }
-  if (auto checked = recovery->check(procedures, modules); !checked) return checked;
-  const uint64_t begin_ns = base::steady_ns();
-  base::Result<void> replayed;
-  try {
-    replayed = replay();
-    if (replayed) {
-      replayed = settle_log(options.path, recovery->contents(), options.faults.before_step);
-    }
-    if (replayed) engine.release_free_slots();
-  } catch (const std::bad_alloc&) {  // a part has been replayed, and cannot be twice
-    replayed = base::Error(base::ErrorCode::kOutOfMemory,
-                           "there is no memory left; nothing is lost: open the database anew");
-  }
-  // Whoever closes the database leaves the rest in the log.
-  // acquire: as in replay.
-  if (!replayed && replay_stops.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
-  if (!replayed) {
-    recovery_failure = replayed.error().within("the log cannot be replayed");
-    return *recovery_failure;
-  }
-  if (log != nullptr) log->set_position(engine.last_vid(), log_position);
-  // Else processes that crash soon would leave each other ever more to replay.
-  const bool checkpoint = log != nullptr && log->wants_checkpoint();
-  recovery_report.transactions = recovery->contents().transactions;
-  recovery_report.log_bytes = recovery->contents().bytes;
-  recovery_report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
-  recoveries.add(begin_ns);
-  // relaxed: a figure to look at.
-  recovered_transactions.store(recovery_report.transactions, std::memory_order_relaxed);
-  recovery.reset();
-  // release: pairs with the acquire in ensure_recovered.
-  recovered.store(true, std::memory_order_release);
+  bool checkpoint = false;
+  auto recovered = log_replay.run({
+      .check_open =
+          [this] {
+            const BatchGate::Exclusive held = gate.exclude();
+            return check_open(held);
+          },
+      .wait_for_room = [this] { oltp_dispatcher->wait_for_room(); },
+      .finished =
+          [&] {
+            if (log == nullptr) return;
+            log->set_position(engine.last_vid(), log_replay.position());
+            // Else processes that crash soon would leave each other ever more to replay.
+            checkpoint = log->wants_checkpoint();
+          },
+  });
   if (checkpoint) olap_dispatcher->wish_checkpoint();  // which looks whether it is recovered
-  return {};
-}
-
-void Database::State::end_replay() {
-  // release: pairs with the acquire in replay.
-  replay_stops.store(true, std::memory_order_release);
-  const std::lock_guard ended(recovering);
-}
-
-base::Result<void> Database::State::replay() {
-  RecoveryProgress progress(options.path, options.recovery_listener, "transaction",
-                            "of the log replayed", recovery->contents().transactions,
-                            RecoveryProgress::Closing::kAlways);
-  const base::Vid begin = engine.last_vid();
-  const auto in_batch = [&](const auto& body) -> base::Result<void> {
-    oltp_dispatcher->wait_for_room();
-    // acquire: pairs with the release in end_replay, which waits for this.
-    if (replay_stops.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
-    {
-      const BatchGate::Passage passage = gate.pass(Side::kOltp);
-      clock.batch_begins(base::steady_ns());
-      auto replayed = body();
-      clock.batch_ends(engine.last_vid());
-      if (!replayed) return replayed;
-    }
-    progress.at(engine.last_vid().value - begin.value);
-    return {};
-  };
-  auto replayed = recovery->replay(
-      procedures,
-      [&](std::span<oltp::Request* const> requests, oltp::InsertedOfRequests inserted) {
-        return in_batch([&] { return engine.replay_batch(requests, inserted); });
-      },
-      [&](std::span<const propagation::BatchRuns> batches) {
-        return in_batch([&] { return engine.replay_updates(batches); });
-      });
-  if (replayed) progress.finish(engine.last_vid().value - begin.value);
-  return replayed;
+  return recovered;
 }
 
 // What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
@@ -260,8 +154,7 @@ void Database::State::make_checkpoint_writer() {
 
 void Database::State::run_checkpoint() {
   // What was replayed in part, or will never be to its end, is no state to be saved.
-  // acquire: as in ensure_recovered.
-  if (!recovered.load(std::memory_order_acquire)) return;
+  if (!log_replay.is_done()) return;
   if (checkpoint_writer != nullptr && checkpoint_writer->busy()) {
     // One that was cut before the wish does not fulfil it.
     {
@@ -360,17 +253,14 @@ void Database::State::checkpoint_writer_is_idle() {
 base::Result<RecoveryReport> Database::recover() {
   if (auto allowed = state_->check_may_wait("recover"); !allowed) return allowed.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  const std::lock_guard lock(state_->recovering);
-  return state_->recovery_report;
+  return state_->log_replay.report();
 }
 
 base::Result<std::vector<std::string>> Database::procedures_to_recover() const {
   if (auto allowed = state_->check_may_wait("procedures_to_recover"); !allowed) {
     return allowed.error();
   }
-  const std::lock_guard lock(state_->recovering);
-  if (state_->recovery == nullptr) return std::vector<std::string>();
-  return state_->recovery->missing(state_->procedures, state_->modules);
+  return state_->log_replay.missing();
 }
 
 base::Result<RebuildReport> Database::rebuild_primary() {

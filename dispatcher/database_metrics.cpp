@@ -18,8 +18,7 @@ void Database::State::report_durability(Metrics* metrics) const {
   if (checkpoint_writer != nullptr) checkpoint_writer->report(metrics);
   metrics->backups = backups.spent().times();
   metrics->backup_ns = backups.spent().ns();
-  metrics->recovered_transactions = figure(recovered_transactions);
-  metrics->recovery_ns = recoveries.ns();
+  log_replay.report(metrics);
   metrics->primary_rebuilds = primary_rebuilds.times();
   metrics->primary_rebuild_ns = primary_rebuilds.ns();
 }

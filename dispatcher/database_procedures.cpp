@@ -73,9 +73,8 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   // Goes before the library, whose code its destruction needs (ProcedureModules' M1).
   std::vector<oltp::ProcedureDefinition> definitions;
   // The code that a log is replayed with stays until it was.
-  std::unique_lock no_replay(state_->recovering, std::defer_lock);
-  // acquire: as in ensure_recovered.
-  if (!state_->recovered.load(std::memory_order_acquire)) no_replay.lock();
+  std::unique_lock<std::mutex> no_replay;
+  if (!state_->log_replay.is_done()) no_replay = state_->log_replay.hold();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
   auto defined = ProcedureModules::define(**library, state_->catalog, &definitions);
@@ -85,8 +84,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   }
   // The log's calls must meet the code that they met: from here on it is another.
   if (state_->log != nullptr && state_->modules.has((*library)->name())) {
-    // acquire: as in ensure_recovered.
-    if (state_->recovered.load(std::memory_order_acquire)) {
+    if (state_->log_replay.is_done()) {
       state_->backups.cut_log(held, state_->log.get(), state_->engine.last_vid());
       if (auto saved = state_->save_changes(); !saved) return saved.error();
     }

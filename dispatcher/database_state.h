@@ -29,12 +29,12 @@
 #include "dispatcher/database.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/freshness_clock.h"
+#include "dispatcher/log_replay.h"
 #include "dispatcher/olap_dispatcher.h"
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/procedure_modules.h"
 #include "dispatcher/query_watch.h"
-#include "dispatcher/recovery.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "dispatcher/time_spent.h"
 #include "olap/query.h"
@@ -121,14 +121,13 @@ struct Database::State {
   base::Result<RebuildReport> rebuild_primary(const BatchGate::Exclusive& gate_held);
 
   // Durability (database_durability.cpp).
-  // Reads the log that an earlier process left, and says whether it must be replayed.
-  base::Result<void> find_log(base::Vid manifest_vid);
-  // Replays it, if that is still to be done: before anything looks at the data.
-  base::Result<void> ensure_recovered();
+  // Has the log replayed, if that is still to be done: before anything looks at the data.
+  base::Result<void> ensure_recovered() {
+    if (log_replay.is_done()) [[likely]]
+      return {};
+    return recover();
+  }
   base::Result<void> recover();
-  base::Result<void> replay();
-  // Before the dispatchers are stopped: one that runs ends with kClosed, and its log stays.
-  void end_replay();
   // Brings the replica up to date and saves it, if anything changed since the last save; the log
   // that it covers goes. The caller holds the gate, exclusively or as the OLAP side.
   base::Result<void> save_changes();
@@ -170,7 +169,7 @@ struct Database::State {
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
   CatalogHistory catalogs;  // what everyone else reads
   ProcedureDirectory procedures;
-  // Gate; until `recovered`, `recovering` too, whose holder may read it. Before the engine, which
+  // Gate; until the log is replayed, what holds that too, and may read it. Before the engine, which
   // goes first: it has what they define.
   ProcedureModules modules;
   FreshnessClock clock;
@@ -192,20 +191,11 @@ struct Database::State {
   std::atomic<uint64_t> checkpoints{0};                         // writers: as saved_vid's
   std::atomic<uint64_t> checkpoints_failed{0};                  // writers: who saves
   base::NoticePause checkpoint_failure_notice{60'000'000'000};  // as saved_vid's
-  std::atomic<uint64_t> recovered_transactions{0};              // writer: recover
-  TimeSpent recoveries;
   TimeSpent primary_rebuilds;
 
   uint64_t database_id = 0;  // the manifest's; writer: open
 
-  std::atomic<bool> recovered{true};      // writer: open, recover
-  std::atomic<bool> replay_stops{false};  // writer: end_replay
-  std::mutex recovering;                  // held by recover, so that one does it; of the next four
-  LogPosition log_position;               // where the log goes on
-  std::unique_ptr<Recovery> recovery;     // null: there is nothing to replay, or no more
-  std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
-  RecoveryReport recovery_report;
-
+  LogReplay log_replay;
   BackupRuns backups;
 
   using CheckpointWaiters = std::vector<std::promise<base::Result<void>>>;

@@ -150,7 +150,9 @@ Database::State::State(const DatabaseOptions& database_options,
                            .clock = &clock,
                            .engine = &engine,
                            .procedures = &procedures,
-                           .modules = &modules}) {}
+                           .modules = &modules}),
+      checkpoints(options, placement.olap.cores,
+                  {.replica = &replica, .clock = &clock, .ddl = &ddl}) {}
 
 std::function<void(std::span<const propagation::SealedSet>)> Database::State::note_updates_of(
     const DatabaseOptions& database_options) {
@@ -166,7 +168,7 @@ base::Result<void> Database::State::create() {
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   const BatchGate::Exclusive held = gate.exclude();
-  if (auto saved = save_changes(); !saved) return saved;
+  if (auto saved = checkpoints.save(); !saved) return saved;
   const auto manifest = storage::read_manifest(options.path);
   if (!manifest) return manifest.error();
   database_id = manifest->id;
@@ -201,8 +203,7 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   clock.batch_ends(manifest.vid);
   static_cast<void>(clock.collect(&updates));
   catalogs.publish(catalog);
-  saved_vid = manifest.vid;
-  saved_ddl = ddl.size();
+  checkpoints.found(manifest.vid, ddl.size());
   database_id = manifest.id;
   if (auto found = log_replay.find(manifest.vid, database_id); !found) return found;
   if (log_replay.is_done()) engine.release_free_slots();
@@ -275,7 +276,10 @@ void Database::State::start_dispatchers() {
       [this](QueryJob* job, size_t statement, const olap::TableRows& rows) {
         prepare(job, statement, rows);
       },
-      [this] { run_checkpoint(); });
+      [this] {
+        // What was replayed in part, or will never be to its end, is no state to be saved.
+        if (log_replay.is_done()) checkpoints.run();
+      });
   query_watch->when_stopped([olap = olap_dispatcher.get()] { olap->queries_were_stopped(); });
   query_watch->start();
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
@@ -308,9 +312,8 @@ base::Result<std::unique_ptr<Database::State>> Database::State::make(
     if (!filled) return filled.error();
   }
   state->start_log();
-  state->make_checkpoint_writer();  // whom the OLAP side's thread asks
   state->start_dispatchers();
-  if (state->checkpoint_writer != nullptr) state->checkpoint_writer->start();
+  state->checkpoints.start(state->log.get(), state->olap_dispatcher.get());
   return state;
 } catch (const std::system_error& refused) {
   return base::Error(
@@ -332,11 +335,7 @@ void Database::State::stop_dispatchers() {
   if (log != nullptr) log->stop();
   olap_dispatcher->stop();
   query_watch->stop();
-  if (checkpoint_writer != nullptr) checkpoint_writer->cancel();
-  const std::lock_guard waiters_lock(checkpoint_mutex);
-  checkpoints_closed = true;
-  for (auto& waiter : checkpoint_waiters) waiter.set_value(base::ErrorCode::kClosed);
-  checkpoint_waiters.clear();
+  checkpoints.close();
 }
 
 bool Database::State::on_dispatcher_thread() const {
@@ -373,11 +372,6 @@ base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate
   if (table.value < catalog.table_count()) return {};
   return base::Error(base::ErrorCode::kInvalidArgument,
                      fmt::format("no table has the id {}", table.value));
-}
-
-base::Result<void> Database::State::check_replica() const {
-  if (olap_dispatcher == nullptr || !olap_dispatcher->replica_failure()) return {};
-  return *olap_dispatcher->replica_failure();
 }
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -484,7 +478,7 @@ base::Result<ReplicaComparison> Database::compare_replicas() {
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
   state_->olap_dispatcher->bring_up_to_date();
-  if (auto usable = state_->check_replica(); !usable) return usable.error();
+  if (auto usable = state_->olap_dispatcher->check_replica(); !usable) return usable.error();
   return dispatcher::compare_replicas(state_->catalog, state_->engine, state_->replica,
                                       state_->applier);
 }
@@ -498,7 +492,7 @@ base::Result<void> Database::save() {
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
-  return state_->save_changes();
+  return state_->checkpoints.save();
 }
 
 base::Result<void> Database::close() {
@@ -512,7 +506,7 @@ base::Result<void> Database::close() {
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
   if (state_->log_replay.is_done()) {  // else what was not replayed stays in the log
-    if (auto saved = state_->save_changes(); !saved) return saved;
+    if (auto saved = state_->checkpoints.save(); !saved) return saved;
     if (state_->log != nullptr) state_->log->remove_files();
   }
   state_->phase = State::Phase::kClosed;

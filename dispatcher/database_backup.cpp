@@ -42,7 +42,7 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory,
   if (found == nullptr) no_replay.unlock();
   // Without a log, what is in memory alone is to be saved.
   if (found == nullptr && log == nullptr) {
-    if (auto saved = await_checkpoint(); !saved) return saved.error();
+    if (auto saved = checkpoints.await(); !saved) return saved.error();
   }
   ByteRate rate(how.bytes_per_second);
   auto target = BackupInMaking::begin(

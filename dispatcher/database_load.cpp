@@ -47,7 +47,7 @@ base::Result<LoadReport> Database::State::load(
   if (log != nullptr) backups.cut_log(held, log.get(), engine.last_vid());
   // A row of the load may get the RowID of one whose delete the replica has yet to apply.
   olap_dispatcher->bring_up_to_date();
-  if (auto usable = check_replica(); !usable) return usable.error();
+  if (auto usable = olap_dispatcher->check_replica(); !usable) return usable.error();
   std::optional<propagation::BulkLoad> sink;
   if (options.export_updates) {
     sink.emplace(
@@ -76,7 +76,7 @@ base::Result<LoadReport> Database::State::load(
   }
   // Of the load, only its VID is in the queue: the replica's freshness.
   olap_dispatcher->bring_up_to_date();
-  if (auto usable = check_replica(); !usable) return usable.error();
+  if (auto usable = olap_dispatcher->check_replica(); !usable) return usable.error();
   olap_dispatcher->publish_figures(held);
   return report;
 }

@@ -10,15 +10,10 @@
 namespace diptych::dispatcher {
 
 void Database::State::report_durability(Metrics* metrics) const {
-  const auto figure = [](const std::atomic<uint64_t>& counter) {
-    return counter.load(std::memory_order_relaxed);  // relaxed: a figure to look at
-  };
-  metrics->checkpoints = figure(checkpoints);
-  metrics->checkpoints_failed = figure(checkpoints_failed);
-  if (checkpoint_writer != nullptr) checkpoint_writer->report(metrics);
+  checkpoints.report(metrics);
+  log_replay.report(metrics);
   metrics->backups = backups.spent().times();
   metrics->backup_ns = backups.spent().ns();
-  log_replay.report(metrics);
   metrics->primary_rebuilds = primary_rebuilds.times();
   metrics->primary_rebuild_ns = primary_rebuilds.ns();
 }

@@ -86,7 +86,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   if (state_->log != nullptr && state_->modules.has((*library)->name())) {
     if (state_->log_replay.is_done()) {
       state_->backups.cut_log(held, state_->log.get(), state_->engine.last_vid());
-      if (auto saved = state_->save_changes(); !saved) return saved.error();
+      if (auto saved = state_->checkpoints.save(); !saved) return saved.error();
     }
   }
   return state_->modules.install(&*library, std::move(definitions), &state_->engine,

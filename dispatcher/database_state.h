@@ -9,8 +9,7 @@
 
 #pragma once
 
-#include <atomic>
-#include <future>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,13 +17,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/notice.h"
 #include "base/schema.h"
 #include "base/topology.h"
 #include "dispatcher/backup_runs.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/catalog_history.h"
-#include "dispatcher/checkpoint_writer.h"
+#include "dispatcher/checkpoints.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/database.h"
 #include "dispatcher/database_files.h"
@@ -114,8 +112,6 @@ struct Database::State {
   // What queries can name besides the catalog's tables.
   std::vector<olap::SystemTable> system_tables() const;
 
-  // The error that the replica was lost to, if it was. The caller holds the gate.
-  base::Result<void> check_replica() const;
   // Fills the engine, which is empty, from the replica as it is now. The caller holds the gate.
   base::Result<void> restore_engine();
   base::Result<RebuildReport> rebuild_primary(const BatchGate::Exclusive& gate_held);
@@ -128,12 +124,8 @@ struct Database::State {
     return recover();
   }
   base::Result<void> recover();
-  // Brings the replica up to date and saves it, if anything changed since the last save; the log
-  // that it covers goes. The caller holds the gate, exclusively or as the OLAP side.
-  base::Result<void> save_changes();
-  base::Result<void> save_replica();
-  // Likewise, for a change that the log does not have, or no more: where it fails, calls are
-  // refused until another save succeeds.
+  // Saves a change that the log does not have, or no more: where it fails, calls are refused until
+  // another save succeeds.
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
   // What is in memory may be neither in the log nor saved, and there is no memory to say more.
   base::Error lose_memory_unlogged(const BatchGate::Exclusive& gate_held);
@@ -141,21 +133,6 @@ struct Database::State {
                                   std::span<const std::string_view> statements);
   base::Result<LoadReport> load(const BatchGate::Exclusive& gate_held, base::TableId table,
                                 const std::function<base::Result<oltp::RowBatch>()>& next);
-  // On the OLAP side's thread, which is inside of the gate: has a checkpoint written, and answers
-  // who waits for one where there is nothing to write.
-  void run_checkpoint();
-  // Has a checkpoint written, and waits for it.
-  base::Result<void> await_checkpoint();
-  // Has a snapshot of the replica, brought up to date, saved in the background. False: nothing has
-  // changed since the last save.
-  base::Result<bool> begin_checkpoint();
-  // Counts it, and says it where nobody waits who hears of it.
-  void note_checkpoint_failure(const base::Error& error, size_t waiters);
-  void make_checkpoint_writer();
-  // Its callbacks.
-  void checkpoint_ended(const CheckpointWriter::Ended& ended);
-  void checkpoint_writer_is_idle();
-
   // Backup (database_backup.cpp).
   base::Result<BackupReport> backup(const std::string& directory, const BackupOptions& how);
 
@@ -184,26 +161,11 @@ struct Database::State {
   Made made = Made::kNothing;                  // by open, at the path
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
   uint64_t manifest_bytes = storage::kManifestFieldBytes;  // gate: at most, with these
-  // Of the last save: the gate's holder, while checkpoint_writer is idle; while it is busy, its.
-  std::optional<base::Vid> saved_vid;                           // none before the first
-  size_t saved_ddl = 0;                                         // statements
-  uint64_t saved_settled = 0;                                   // columns that had settled by then
-  std::atomic<uint64_t> checkpoints{0};                         // writers: as saved_vid's
-  std::atomic<uint64_t> checkpoints_failed{0};                  // writers: who saves
-  base::NoticePause checkpoint_failure_notice{60'000'000'000};  // as saved_vid's
   TimeSpent primary_rebuilds;
-
   uint64_t database_id = 0;  // the manifest's; writer: open
 
   LogReplay log_replay;
   BackupRuns backups;
-
-  using CheckpointWaiters = std::vector<std::promise<base::Result<void>>>;
-  std::mutex checkpoint_mutex;
-  CheckpointWaiters checkpoint_waiters;       // guarded by it, as the next: for one that begins
-  CheckpointWaiters checkpoint_participants;  // for the one that is written
-  bool checkpoint_again = false;              // was wished for while one was written
-  bool checkpoints_closed = false;            // nobody answers any more
 
   std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
   std::mutex loading;               // held by load_procedures, so that two of them take turns
@@ -211,9 +173,9 @@ struct Database::State {
   std::unique_ptr<CommandLog> log;  // null: nothing is logged
   // Shared with the handles of queries, which may outlive the database.
   const QueryWatchPtr query_watch = QueryWatch::make();
-  std::unique_ptr<OlapDispatcher> olap_dispatcher;      // set by open, until the destruction
-  std::unique_ptr<OltpDispatcher> oltp_dispatcher;      // likewise; goes first
-  std::unique_ptr<CheckpointWriter> checkpoint_writer;  // of a database at a path; goes before them
+  std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
+  std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
+  Checkpoints checkpoints;                          // goes before them
 };
 
 }  // namespace diptych::dispatcher

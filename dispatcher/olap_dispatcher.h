@@ -112,7 +112,10 @@ class OlapDispatcher {
   // Set once the disk failed, or a damaged chunk was met, while updates were applied: the replica
   // has some of them and no longer shows any snapshot. Updates are dropped from then on, and
   // queries, saves and comparisons fail with this. The caller holds the gate.
-  const std::optional<base::Error>& replica_failure() const { return replica_failure_; }
+  base::Result<void> check_replica() const {
+    if (!replica_failure_) return {};
+    return *replica_failure_;
+  }
   void lose_replica(const base::Error& error) noexcept;
 
   // After the replica was filled without the applier. The caller holds the gate.

@@ -46,9 +46,15 @@ struct NumberOption {
   uint64_t min;
   uint64_t max;
 };
+constexpr uint64_t kNoMax = UINT64_MAX;
+
+std::string allowed_values(const NumberOption& allowed) {
+  if (allowed.max == kNoMax) return fmt::format("{} or more", allowed.min);
+  if (allowed.min == 0) return fmt::format("at most {}", allowed.max);
+  return fmt::format("{} to {}", allowed.min, allowed.max);
+}
 
 base::Result<void> check_numbers(const DatabaseOptions& options) {
-  constexpr uint64_t kNoMax = UINT64_MAX;
   const base::PlacementOptions& placement = options.placement;
   const NumberOption numbers[] = {
       {"queue_requests", options.queue_requests, 1, kQueueMax},
@@ -67,10 +73,8 @@ base::Result<void> check_numbers(const DatabaseOptions& options) {
   };
   for (const NumberOption& number : numbers) {
     if (number.min <= number.value && number.value <= number.max) continue;
-    const std::string right = number.max == kNoMax ? fmt::format("{} or more", number.min)
-                              : number.min == 0    ? fmt::format("at most {}", number.max)
-                                                : fmt::format("{} to {}", number.min, number.max);
-    return wrong_option(fmt::format("{} is {}: give {}", number.name, number.value, right));
+    return wrong_option(
+        fmt::format("{} is {}: give {}", number.name, number.value, allowed_values(number)));
   }
   return {};
 }

@@ -15,6 +15,7 @@
 
 #include "base/int128.h"
 #include "base/result.h"
+#include "base/types.h"
 
 namespace diptych::base {
 
@@ -27,8 +28,7 @@ struct Interval {
 
   // In microseconds.
   constexpr int128_t normalized() const {
-    constexpr int64_t kMicrosOfDay = 86'400'000'000;
-    return (int128_t{months} * 30 + days) * kMicrosOfDay + micros;
+    return (int128_t{months} * 30 + days) * kMicrosPerDay + micros;
   }
 };
 static_assert(sizeof(Interval) == 16);

@@ -72,7 +72,9 @@ struct Date {
 };
 
 inline constexpr int64_t kMicrosPerSecond = 1'000'000;
-inline constexpr int64_t kMicrosPerDay = 86'400 * kMicrosPerSecond;
+inline constexpr int64_t kMicrosPerMinute = 60 * kMicrosPerSecond;
+inline constexpr int64_t kMicrosPerHour = 60 * kMicrosPerMinute;
+inline constexpr int64_t kMicrosPerDay = 24 * kMicrosPerHour;
 
 struct Timestamp {
   int64_t micros = 0;

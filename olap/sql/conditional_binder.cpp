@@ -48,7 +48,7 @@ class IntervalFields {
     if (last == "year") interval.months -= interval.months % 12;
     if (months) interval.days = 0;
     if (months || last == "day") interval.micros = 0;
-    if (last == "hour") interval.micros -= interval.micros % (3600 * base::kMicrosPerSecond);
+    if (last == "hour") interval.micros -= interval.micros % base::kMicrosPerHour;
     if (last == "minute") interval.micros -= interval.micros % (60 * base::kMicrosPerSecond);
     int64_t step = 1;
     for (int64_t digit = kFractionDigits; digit > digits_.value_or(kFractionDigits); --digit) {
@@ -356,7 +356,7 @@ BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) 
                                     {"months", {1, 0, 0}},
                                     {"weeks", {0, 7, 0}},
                                     {"days", {0, 1, 0}},
-                                    {"hours", {0, 0, 3600 * base::kMicrosPerSecond}},
+                                    {"hours", {0, 0, base::kMicrosPerHour}},
                                     {"mins", {0, 0, 60 * base::kMicrosPerSecond}},
                                     {"secs", {0, 0, base::kMicrosPerSecond}}};
   Bound sum = typed(make_literal(kIntervalType, base::Value(base::Interval{})), call.location);

@@ -234,12 +234,12 @@ BoundResult bind_make_timestamp(Call call) {
   wrong.push_back(below(literal(59), clone(*whole[4])));
   wrong.push_back(below(clone(*seconds), as_seconds(0)));
   wrong.push_back(below(as_seconds(60), clone(*seconds)));
-  constexpr int64_t kMinute = 60 * base::kMicrosPerSecond;
   ExpressionPtr fraction = fold(make_expression(
       kMultiply, with_micros, std::move(seconds),
       cast_to(literal(base::kMicrosPerSecond), decimal_type(kWideDecimalDigitsMax, 0))));
   ExpressionPtr micros = cast_to(std::move(fraction), kBigIntType);
-  for (const auto& [part, unit] : {std::pair<size_t, int64_t>{3, 60 * kMinute}, {4, kMinute}}) {
+  for (const auto& [part, unit] :
+       {std::pair<size_t, int64_t>{3, base::kMicrosPerHour}, {4, base::kMicrosPerMinute}}) {
     micros = fold(make_expression(kAdd, kBigIntType, std::move(micros),
                                   whole_number(kMultiply, std::move(whole[part]), unit)));
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/types.h"
 #include "olap/date_range.h"
 #include "olap/execution/expression/date_parts.h"
 #include "olap/execution/expression/row_functions.h"
@@ -279,10 +280,10 @@ int64_t moment_of(const ReadMoment& m, const ToRead& input) {
     if (m.morning && hour == 12) hour = 0;
   }
   if (hour > 23 || m.minute > 59 || m.second > 59 || m.second_of_day > 86'399) fail_range(input);
-  const int64_t in_day =
-      m.second_of_day != 0
-          ? m.second_of_day * DateParts::kSecond
-          : hour * DateParts::kHour + m.minute * DateParts::kMinute + m.second * DateParts::kSecond;
+  const int64_t in_day = m.second_of_day != 0
+                             ? m.second_of_day * base::kMicrosPerSecond
+                             : hour * base::kMicrosPerHour + m.minute * base::kMicrosPerMinute +
+                                   m.second * base::kMicrosPerSecond;
   return days_of(m, input) * base::kMicrosPerDay + in_day + m.micros;
 }
 

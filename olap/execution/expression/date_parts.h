@@ -19,10 +19,6 @@ inline int64_t divide_down(int64_t value, int64_t by) {
 }
 
 struct DateParts {
-  static constexpr int64_t kSecond = base::kMicrosPerSecond;
-  static constexpr int64_t kMinute = 60 * kSecond;
-  static constexpr int64_t kHour = 60 * kMinute;
-
   explicit DateParts(int64_t micros)
       : civil(static_cast<int32_t>(divide_down(micros, base::kMicrosPerDay))),
         in_day(micros - civil.days * base::kMicrosPerDay) {}

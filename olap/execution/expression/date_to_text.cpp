@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/types.h"
 #include "olap/execution/expression/date_parts.h"
 #include "olap/execution/expression/row_functions.h"
 
@@ -57,7 +58,7 @@ std::string padded(int64_t value, size_t width, bool plain) {
 // Digits of the second's fraction, cut off.
 template <size_t kDigits>
 std::string fraction(const DateParts& p, std::string_view, bool) {
-  int64_t value = p.in_day % DateParts::kSecond;
+  int64_t value = p.in_day % base::kMicrosPerSecond;
   for (size_t i = kDigits; i < 6; ++i) value /= 10;
   return padded(value, kDigits, false);
 }
@@ -86,16 +87,16 @@ constexpr ToCharField kFields[] = {
        return fmt::format("{},{:03}", p.civil.year / 1000, p.civil.year % 1000);
      }},
     {"SSSSS", [](const DateParts& p, std::string_view,
-                 bool) { return fmt::to_string(p.in_day / DateParts::kSecond); }},
+                 bool) { return fmt::to_string(p.in_day / base::kMicrosPerSecond); }},
     {"SSSS", [](const DateParts& p, std::string_view,
-                bool) { return fmt::to_string(p.in_day / DateParts::kSecond); }},
+                bool) { return fmt::to_string(p.in_day / base::kMicrosPerSecond); }},
     {"A.M.",
      [](const DateParts& p, std::string_view w, bool) {
-       return name_as(p.in_day < 12 * DateParts::kHour ? "A.M." : "P.M.", w, 0);
+       return name_as(p.in_day < 12 * base::kMicrosPerHour ? "A.M." : "P.M.", w, 0);
      }},
     {"P.M.",
      [](const DateParts& p, std::string_view w, bool) {
-       return name_as(p.in_day < 12 * DateParts::kHour ? "A.M." : "P.M.", w, 0);
+       return name_as(p.in_day < 12 * base::kMicrosPerHour ? "A.M." : "P.M.", w, 0);
      }},
     {"IDDD",
      [](const DateParts& p, std::string_view, bool f) {
@@ -108,9 +109,9 @@ constexpr ToCharField kFields[] = {
     {"IYYY",
      [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.iso_year(), 4, f); }},
     {"HH24", [](const DateParts& p, std::string_view,
-                bool f) { return padded(p.in_day / DateParts::kHour, 2, f); }},
+                bool f) { return padded(p.in_day / base::kMicrosPerHour, 2, f); }},
     {"HH12", [](const DateParts& p, std::string_view,
-                bool f) { return padded((p.in_day / DateParts::kHour + 11) % 12 + 1, 2, f); }},
+                bool f) { return padded((p.in_day / base::kMicrosPerHour + 11) % 12 + 1, 2, f); }},
     {"MON", [](const DateParts& p, std::string_view w,
                bool) { return name_as(kMonths[p.civil.month - 1].substr(0, 3), w, 0); }},
     {"DAY",
@@ -124,11 +125,13 @@ constexpr ToCharField kFields[] = {
     {"IYY", [](const DateParts& p, std::string_view,
                bool f) { return padded(p.civil.iso_year() % 1000, 3, f); }},
     {"HH", [](const DateParts& p, std::string_view,
-              bool f) { return padded((p.in_day / DateParts::kHour + 11) % 12 + 1, 2, f); }},
+              bool f) { return padded((p.in_day / base::kMicrosPerHour + 11) % 12 + 1, 2, f); }},
     {"MM",
      [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.month, 2, f); }},
-    {"MI", [](const DateParts& p, std::string_view,
-              bool f) { return padded(p.in_day % DateParts::kHour / DateParts::kMinute, 2, f); }},
+    {"MI",
+     [](const DateParts& p, std::string_view, bool f) {
+       return padded(p.in_day % base::kMicrosPerHour / base::kMicrosPerMinute, 2, f);
+     }},
     {"MS", fraction<3>},
     {"US", fraction<6>},
     {"FF1", fraction<1>},
@@ -137,8 +140,10 @@ constexpr ToCharField kFields[] = {
     {"FF4", fraction<4>},
     {"FF5", fraction<5>},
     {"FF6", fraction<6>},
-    {"SS", [](const DateParts& p, std::string_view,
-              bool f) { return padded(p.in_day % DateParts::kMinute / DateParts::kSecond, 2, f); }},
+    {"SS",
+     [](const DateParts& p, std::string_view, bool f) {
+       return padded(p.in_day % base::kMicrosPerMinute / base::kMicrosPerSecond, 2, f);
+     }},
     {"DD", [](const DateParts& p, std::string_view, bool f) { return padded(p.civil.day, 2, f); }},
     {"DY",
      [](const DateParts& p, std::string_view w, bool) {
@@ -159,9 +164,9 @@ constexpr ToCharField kFields[] = {
     {"RM", [](const DateParts& p, std::string_view w,
               bool plain) { return roman_month(p.civil.month, w, plain); }},
     {"AM", [](const DateParts& p, std::string_view w,
-              bool) { return name_as(p.in_day < 12 * DateParts::kHour ? "AM" : "PM", w, 0); }},
+              bool) { return name_as(p.in_day < 12 * base::kMicrosPerHour ? "AM" : "PM", w, 0); }},
     {"PM", [](const DateParts& p, std::string_view w,
-              bool) { return name_as(p.in_day < 12 * DateParts::kHour ? "AM" : "PM", w, 0); }},
+              bool) { return name_as(p.in_day < 12 * base::kMicrosPerHour ? "AM" : "PM", w, 0); }},
     {"W", [](const DateParts& p, std::string_view,
              bool) { return fmt::to_string((p.civil.day - 1) / 7 + 1); }},
     {"Y",

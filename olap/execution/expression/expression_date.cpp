@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/civil_day.h"
+#include "base/types.h"
 #include "base/value.h"
 #include "olap/date_range.h"
 #include "olap/execution/expression/arithmetic_kernels.h"
@@ -355,18 +356,18 @@ NodePtr make_for(Function function, std::vector<NodePtr> children) {
     case Function::kTruncateWeek:
     case Function::kTruncateDay: return make_truncation<T>(function, std::move(children));
     case Function::kTruncateHour:
-      return make_time_truncation<T>(std::move(children), DateParts::kHour);
+      return make_time_truncation<T>(std::move(children), base::kMicrosPerHour);
     case Function::kTruncateMinute:
-      return make_time_truncation<T>(std::move(children), DateParts::kMinute);
+      return make_time_truncation<T>(std::move(children), base::kMicrosPerMinute);
     case Function::kTruncateSecond:
-      return make_time_truncation<T>(std::move(children), DateParts::kSecond);
+      return make_time_truncation<T>(std::move(children), base::kMicrosPerSecond);
     case Function::kTruncateMillisecond: return make_time_truncation<T>(std::move(children), 1000);
     case Function::kExtractHour:
-      return make_time_field<T>(std::move(children), kMicrosPerDay, DateParts::kHour);
+      return make_time_field<T>(std::move(children), kMicrosPerDay, base::kMicrosPerHour);
     case Function::kExtractMinute:
-      return make_time_field<T>(std::move(children), DateParts::kHour, DateParts::kMinute);
+      return make_time_field<T>(std::move(children), base::kMicrosPerHour, base::kMicrosPerMinute);
     case Function::kExtractMicroseconds:
-      return make_time_field<T>(std::move(children), DateParts::kMinute, 1);
+      return make_time_field<T>(std::move(children), base::kMicrosPerMinute, 1);
     default: return make_field_of<T>(function, std::move(children));
   }
 }

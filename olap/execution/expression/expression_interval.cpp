@@ -15,9 +15,8 @@ namespace {
 
 using base::Interval;
 
-constexpr int64_t kSecond = base::kMicrosPerSecond;
-constexpr int64_t kMinute = 60 * kSecond;
-constexpr int64_t kHour = 60 * kMinute;
+using base::kMicrosPerHour;
+using base::kMicrosPerMinute;
 
 Interval in_range(const std::optional<Interval>& interval) {
   if (!interval) fail_value(kIntervalOutOfRange, "22008");
@@ -55,11 +54,11 @@ int128_t epoch_of(const Interval& i) {
 int128_t field_of(const Interval& i, std::string_view field) {
   const auto whole = [](int64_t value) { return int128_t{value} * 1'000'000; };
   if (field == "epoch") return epoch_of(i);
-  if (field == "second") return i.micros % kMinute;
-  if (field == "milliseconds") return int128_t{i.micros % kMinute} * 1000;
-  if (field == "microseconds") return whole(i.micros % kMinute);
-  if (field == "minute") return whole(i.micros % kHour / kMinute);
-  if (field == "hour") return whole(i.micros / kHour);
+  if (field == "second") return i.micros % kMicrosPerMinute;
+  if (field == "milliseconds") return int128_t{i.micros % kMicrosPerMinute} * 1000;
+  if (field == "microseconds") return whole(i.micros % kMicrosPerMinute);
+  if (field == "minute") return whole(i.micros % kMicrosPerHour / kMicrosPerMinute);
+  if (field == "hour") return whole(i.micros / kMicrosPerHour);
   if (field == "day") return whole(i.days);
   if (field == "month") return whole(i.months % 12);
   if (field == "quarter") return whole(i.months % 12 / 3 + 1);

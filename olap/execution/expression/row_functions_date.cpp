@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/types.h"
 #include "olap/date_range.h"
 #include "olap/execution/expression/date_parts.h"
 #include "olap/execution/expression/row_functions.h"
@@ -16,7 +17,7 @@ int64_t extract_field(const RowArguments& a) {
   const int64_t micros = a.integer(0);
   const std::string_view field = a.text(1);
   if (field == "epoch") return micros;
-  const int64_t in_minute = DateParts(micros).in_day % DateParts::kMinute;
+  const int64_t in_minute = DateParts(micros).in_day % base::kMicrosPerMinute;
   if (field == "second") return in_minute;
   if (field == "milliseconds") return in_minute * 1000;
   fail_value(fmt::format("unit \"{}\" not recognized", field), "22023");

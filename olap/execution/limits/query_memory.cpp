@@ -11,13 +11,14 @@
 #include <sys/mman.h>
 
 #include "base/check.h"
+#include "base/memory_place.h"
 #include "olap/query_memory_figures.h"
 
 namespace diptych::olap {
 
 namespace {
 
-constexpr size_t kHugePageBytes = size_t{2} << 20;
+using base::kHugePageBytes;
 
 struct KeptBlocks {
   std::mutex mutex;

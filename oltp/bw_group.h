@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/alignment.h"
 #include "oltp/bw_entry.h"
-#include "oltp/row_version.h"
 
 namespace diptych::oltp {
 
@@ -90,7 +90,7 @@ class BwGroup {
     for (size_t i = 0; i < starts.size(); ++i) {
       if (leaves[i] == nullptr) continue;
       const char* const at = reinterpret_cast<const char*>(leaves[i]->entries + places[i]);
-      for (size_t byte = 0; byte < bytes; byte += kLineBytes) __builtin_prefetch(at + byte);
+      for (size_t byte = 0; byte < bytes; byte += base::kLineBytes) __builtin_prefetch(at + byte);
     }
   }
 

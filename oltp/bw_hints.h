@@ -21,8 +21,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "base/alignment.h"
 #include "oltp/bw_entry.h"
-#include "oltp/row_version.h"
 
 namespace diptych::oltp {
 
@@ -34,7 +34,7 @@ class BwHints {
   static constexpr size_t kPlaceBits = 10;
   static constexpr size_t kPlaces = size_t{1} << kPlaceBits;
 
-  struct alignas(kLineBytes) Hint {
+  struct alignas(base::kLineBytes) Hint {
     Entry low;
     Entry high;
     Leaf* leaf = nullptr;
@@ -78,7 +78,7 @@ class BwHints {
   using Place = std::array<Hint, 2>;  // the newer one first
   // One word would be the whole key.
   static constexpr bool kUseful =
-      std::tuple_size_v<decltype(Entry::words)> >= 2 && sizeof(Hint) <= 2 * kLineBytes;
+      std::tuple_size_v<decltype(Entry::words)> >= 2 && sizeof(Hint) <= 2 * base::kLineBytes;
 
   static size_t place_of(const Entry& entry) {
     constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;

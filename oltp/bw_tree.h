@@ -250,7 +250,7 @@ class BwTree {
 
   static void prefetch_lines(const Entry* from, size_t lines) {
     for (size_t line = 0; line < lines; ++line) {
-      __builtin_prefetch(reinterpret_cast<const char*>(from) + line * kLineBytes);
+      __builtin_prefetch(reinterpret_cast<const char*>(from) + line * base::kLineBytes);
     }
   }
   const Leaf* next_leaf(const Entry& from, const Entry& upper) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/alignment.h"
 #include "base/row_binding.h"
 #include "oltp/row_version.h"
 #include "oltp/table.h"
@@ -21,7 +22,8 @@ template <class Row, auto... Members>
 SlotLines lines_of_members() {
   const auto lines = [](size_t from, size_t end) {
     SlotLines covered = 0;
-    for (size_t line = from / kLineBytes; line <= (end - 1) / kLineBytes && line < 64; ++line) {
+    for (size_t line = from / base::kLineBytes; line <= (end - 1) / base::kLineBytes && line < 64;
+         ++line) {
       covered |= SlotLines{1} << line;
     }
     return covered;
@@ -47,7 +49,7 @@ inline SlotLines lines_in(const Table& table, SlotLines lines) {
 inline void fetch_lines(const Table& table, const RowSlot& slot, SlotLines lines) {
   const char* const at = reinterpret_cast<const char*>(&slot) - table.rows.front_bytes();
   for (; lines != 0; lines &= lines - 1) {
-    __builtin_prefetch(at + kLineBytes * static_cast<size_t>(std::countr_zero(lines)));
+    __builtin_prefetch(at + base::kLineBytes * static_cast<size_t>(std::countr_zero(lines)));
   }
 }
 

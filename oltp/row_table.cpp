@@ -14,7 +14,7 @@ constexpr uint64_t kExtentsAtFirst = 64;
 
 size_t slot_bytes_of(size_t row_bytes) {
   const size_t bytes = base::round_up(sizeof(RowSlot) + row_bytes, size_t{8});
-  const size_t lines = base::round_up(bytes, kLineBytes);
+  const size_t lines = base::round_up(bytes, base::kLineBytes);
   return 8 * (lines - bytes) <= bytes ? lines : bytes;
 }
 

@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/ids.h"
@@ -49,7 +50,7 @@ class RowTable {
   // How far before slot() the slot begins: with the other groups' words.
   size_t front_bytes() const { return front_bytes_; }
   // Whether slots begin where cache lines do.
-  bool lines_are_whole() const { return slot_bytes_ % kLineBytes == 0; }
+  bool lines_are_whole() const { return slot_bytes_ % base::kLineBytes == 0; }
 
   struct SlotRange {
     uint64_t first;

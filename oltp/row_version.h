@@ -70,8 +70,6 @@ struct BeforeImage {
   uint64_t* words() { return reinterpret_cast<uint64_t*>(this + 1); }
 };
 
-inline constexpr size_t kLineBytes = 64;  // of the cache
-
 // The 64-bit words that hold the bytes [offset, offset + bytes) of a row.
 struct WordSpan {
   uint32_t first;

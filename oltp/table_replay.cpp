@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/alignment.h"
 #include "oltp/row_fetch.h"
 
 namespace diptych::oltp {
@@ -43,8 +44,9 @@ base::Text string_of(const UpdateRecord& record, const base::ColumnLayout& colum
 
 // Of a row's slot, those that have these bytes of the row; beyond the 64th, none.
 SlotLines lines_of_bytes(size_t offset, size_t bytes) {
-  const size_t first = std::min<size_t>((sizeof(RowSlot) + offset) / kLineBytes, 63);
-  const size_t last = std::min<size_t>((sizeof(RowSlot) + offset + bytes - 1) / kLineBytes, 63);
+  const size_t first = std::min<size_t>((sizeof(RowSlot) + offset) / base::kLineBytes, 63);
+  const size_t last =
+      std::min<size_t>((sizeof(RowSlot) + offset + bytes - 1) / base::kLineBytes, 63);
   return (~SlotLines{0} >> (63 - (last - first))) << first;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/alignment.h"
 #include "base/check.h"
 #include "base/split_mix.h"
 #include "oltp/worker.h"
@@ -420,7 +421,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
     for (size_t i = 0; i < cursor.count; ++i) {
       slots[i] = &rows.slot(cursor.rows[i]);
       __builtin_prefetch(slots[i]);
-      __builtin_prefetch(reinterpret_cast<const char*>(slots[i]) + kLineBytes);
+      __builtin_prefetch(reinterpret_cast<const char*>(slots[i]) + base::kLineBytes);
     }
     for (size_t i = 0; i < cursor.count; ++i) {
       const auto has_key = [&](const std::byte* row) {

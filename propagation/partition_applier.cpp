@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/alignment.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "storage/buffered_chunk.h"
@@ -99,7 +100,7 @@ void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
     const auto* const ahead =
         reinterpret_cast<const std::byte*>(records[std::min(i + kRecordsAhead, last)]);
     __builtin_prefetch(ahead);
-    __builtin_prefetch(ahead + kLineBytes);
+    __builtin_prefetch(ahead + base::kLineBytes);
     index_.prefetch(records[std::min(i + kPagesAhead, last)]->row_id);
     entries[i] = index_.entry(records[i]->row_id);
     __builtin_prefetch(entries[i], 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/alignment.h"
 #include "base/check.h"
 
 namespace diptych::propagation {
@@ -33,7 +34,7 @@ size_t UpdateMerge::Run::take(base::Vid last, std::span<const UpdateRecord*> roo
     const auto* const at = reinterpret_cast<const std::byte*>(head);
     // Most records have two lines at most: no loop.
     __builtin_prefetch(at + kAheadBytes);
-    __builtin_prefetch(at + kAheadBytes + kLineBytes);
+    __builtin_prefetch(at + kAheadBytes + base::kLineBytes);
     if (at == chunk_end_) [[unlikely]] {
       ++chunk_;
       find_chunk();

@@ -54,8 +54,6 @@
 
 namespace diptych::propagation {
 
-inline constexpr size_t kLineBytes = 64;  // of the cache
-
 enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete, kReplace };
 
 struct UpdateRecord {
@@ -220,7 +218,7 @@ class UpdateSet {
     // The applier has had these lines, or others have driven them out of the cache. Most records
     // have two lines at most.
     __builtin_prefetch(at + kAheadBytes, 1);
-    __builtin_prefetch(at + kAheadBytes + kLineBytes, 1);
+    __builtin_prefetch(at + kAheadBytes + base::kLineBytes, 1);
     std::memset(at + head.bytes - 8, 0, 8);
     auto* const record = new (at) UpdateRecord(head);
     record->vid = vid;

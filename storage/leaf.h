@@ -33,10 +33,10 @@
 #include "storage/encoding/column.h"
 #include "storage/kept_bytes.h"
 #include "storage/shared_ref.h"
+#include "storage/vector_rows.h"
 
 namespace diptych::storage {
 
-inline constexpr uint32_t kVectorRows = 1024;  // rows that a scan handles at a time
 inline constexpr size_t kHotPageBytes = 64 * 1024;
 
 // How a column's values lie in memory.

@@ -18,9 +18,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "storage/vector_rows.h"
+
 namespace diptych::storage::encoding {
 
-inline constexpr uint32_t kVectorRows = 1024;  // that loops here decode at a time
 inline constexpr uint32_t kReadableBehind = 16;
 
 enum class Lanes : uint8_t { k4 = 4, k8 = 8 };  // bytes of a decoded value

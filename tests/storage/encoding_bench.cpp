@@ -24,7 +24,7 @@ using test::Random;
 using test::TestColumn;
 
 constexpr uint32_t kRows = 1U << 16;
-constexpr uint32_t kVectorRows = 2048;
+constexpr uint32_t kDecodedRows = 2048;
 
 struct Source {
   const char* name;
@@ -208,8 +208,8 @@ void decode_column(benchmark::State& state, const Source& source, std::optional<
   const Chunk chunk = Chunk::trusted(bytes);
   RunBuffer buffer;
   for (auto _ : state) {
-    for (uint32_t first = 0; first < kRows; first += kVectorRows) {
-      benchmark::DoNotOptimize(chunk.decode(first, kVectorRows, &buffer).values);
+    for (uint32_t first = 0; first < kRows; first += kDecodedRows) {
+      benchmark::DoNotOptimize(chunk.decode(first, kDecodedRows, &buffer).values);
     }
   }
   const size_t plain = plain_bytes(run).size();
@@ -258,7 +258,6 @@ void select_rows(benchmark::State& state, const Source& source, const Predicate*
 enum class Way : uint8_t { kCodes, kDecoded };
 void narrow_rows(benchmark::State& state, const Source& source, Way way,
                  std::optional<Encoding> forced) {
-  constexpr uint32_t kVector = 1024;
   TestColumn column = column_of(source);
   const ChunkBytes bytes = *encode_as(column.run(), forced);
   const Chunk chunk = Chunk::trusted(bytes);
@@ -277,19 +276,19 @@ void narrow_rows(benchmark::State& state, const Source& source, Way way,
                               : column.kind() == ValueKind::kDouble
                                   ? Predicate::between(key_double(low.key), key_double(high.key))
                                   : Predicate::between(low.key, high.key);
-  uint64_t words[kVector / 64];
+  uint64_t words[kVectorRows / 64];
   RunBuffer buffer;
   uint64_t passed = 0;
   for (auto _ : state) {
     const auto on_codes = chunk.test(predicate);
     if (way == Way::kCodes && !on_codes) return state.SkipWithError("only decoded");
-    for (uint32_t first = 0; first < kRows; first += kVector) {
+    for (uint32_t first = 0; first < kRows; first += kVectorRows) {
       std::fill(std::begin(words), std::end(words), ~uint64_t{0});
       if (way == Way::kCodes) {
-        on_codes->narrow(first, kVector, words);
+        on_codes->narrow(first, kVectorRows, words);
       } else {
-        const ColumnRun run = chunk.decode(first, kVector, &buffer);
-        ChunkTest::of_values(run, predicate)->narrow(0, kVector, words);
+        const ColumnRun run = chunk.decode(first, kVectorRows, &buffer);
+        ChunkTest::of_values(run, predicate)->narrow(0, kVectorRows, words);
       }
       for (const uint64_t word : words) passed += static_cast<uint64_t>(std::popcount(word));
     }
@@ -302,25 +301,24 @@ void narrow_rows(benchmark::State& state, const Source& source, Way way,
 
 // One row in so many of each vector of 1,024; 0: all, by decode().
 void decode_some_rows(benchmark::State& state, const Source& source) {
-  constexpr uint32_t kVector = 1024;
   TestColumn column = column_of(source);
   const ChunkBytes bytes = *encode(column.run());
   const Chunk chunk = Chunk::trusted(bytes);
   std::vector<uint16_t> slots;
   const auto step = static_cast<uint32_t>(state.range(0));
-  for (uint32_t i = step / 2; step != 0 && i < kVector; i += step) {
+  for (uint32_t i = step / 2; step != 0 && i < kVectorRows; i += step) {
     slots.push_back(static_cast<uint16_t>(i));
   }
   RunBuffer buffer;
   for (auto _ : state) {
-    for (uint32_t first = 0; first < kRows; first += kVector) {
-      const ColumnRun run = step == 0 ? chunk.decode(first, kVector, &buffer)
-                                      : chunk.decode_some(first, kVector, slots, &buffer);
+    for (uint32_t first = 0; first < kRows; first += kVectorRows) {
+      const ColumnRun run = step == 0 ? chunk.decode(first, kVectorRows, &buffer)
+                                      : chunk.decode_some(first, kVectorRows, slots, &buffer);
       benchmark::DoNotOptimize(run.values);
     }
   }
   state.counters["vector_ns"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * (kRows / kVector) / 1e9,
+      benchmark::Counter(static_cast<double>(state.iterations()) * (kRows / kVectorRows) / 1e9,
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.SetLabel(std::string(encoding_name(chunk.encoding())));
 }
@@ -379,9 +377,9 @@ void sum_from_memory(benchmark::State& state, const Source* source) {
     uint32_t sum = 0;
     for (const ChunkBytes& bytes : chunks) {
       const Chunk chunk = Chunk::trusted(bytes);
-      for (uint32_t first = 0; first < kRows; first += kVectorRows) {
-        const auto* const values = chunk.decode(first, kVectorRows, &buffer).as<uint32_t>();
-        for (uint32_t i = 0; i < kVectorRows; ++i) sum += values[i];
+      for (uint32_t first = 0; first < kRows; first += kDecodedRows) {
+        const auto* const values = chunk.decode(first, kDecodedRows, &buffer).as<uint32_t>();
+        for (uint32_t i = 0; i < kDecodedRows; ++i) sum += values[i];
       }
     }
     benchmark::DoNotOptimize(sum);

@@ -1,4 +1,4 @@
-// Which sanitizer watches this build.
+// Which sanitizer watches this build, g++'s or clang's: for the preprocessor, and for the code.
 
 #pragma once
 
@@ -15,6 +15,14 @@
 #endif
 
 namespace diptych::base {
+
+// AddressSanitizer finds uses of what was freed, so memory that is freed must not be kept for the
+// next one who asks.
+#if defined(DIPTYCH_ASAN)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
 
 #if defined(DIPTYCH_TSAN) || defined(DIPTYCH_ASAN)
 inline constexpr bool kSanitized = true;

@@ -16,7 +16,7 @@
 
 #include <cstddef>
 
-#include "base/address_sanitizer.h"
+#include "base/sanitizers.h"
 
 namespace diptych::storage {
 

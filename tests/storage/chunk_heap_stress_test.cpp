@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/address_sanitizer.h"
+#include "base/sanitizers.h"
 #include "storage/chunk_address.h"
 #include "storage/chunk_heap.h"
 #include "storage/chunk_heap_figures.h"

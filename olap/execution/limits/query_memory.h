@@ -14,7 +14,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "base/address_sanitizer.h"
+#include "base/sanitizers.h"
 
 namespace diptych::olap {
 

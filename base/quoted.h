@@ -10,19 +10,17 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace diptych::base {
 
 inline constexpr size_t kQuotedBytesMax = 40;
 
 // Of UTF-8; it ends with a whole character, and control characters are \x and two digits.
 inline std::string quoted(std::string_view text) {
-  size_t end = text.size();
-  if (end > kQuotedBytesMax) {
-    end = kQuotedBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  }
+  const std::string_view beginning = utf8_prefix(text, kQuotedBytesMax);
   std::string shown = "\"";
-  for (const char c : text.substr(0, end)) {
+  for (const char c : beginning) {
     const auto byte = static_cast<uint8_t>(c);
     if (byte < 0x20 || byte == 0x7f) {
       shown += fmt::format("\\x{:02x}", byte);
@@ -30,7 +28,7 @@ inline std::string quoted(std::string_view text) {
       shown.push_back(c);
     }
   }
-  return shown + (end < text.size() ? "...\"" : "\"");
+  return shown + (beginning.size() < text.size() ? "...\"" : "\"");
 }
 
 }  // namespace diptych::base

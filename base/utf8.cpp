@@ -11,7 +11,7 @@ size_t character_bytes(std::string_view text) {
   const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
   for (size_t i = 1; i < bytes; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return 0;
+    if (!is_utf8_continuation(text[i])) return 0;
   }
   const unsigned char second = at(1);
   const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);

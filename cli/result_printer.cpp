@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/utf8.h"
 #include "base/value.h"
 
 namespace diptych::cli {
@@ -21,9 +22,8 @@ using dispatcher::ResultChunk;
 
 // Characters, not bytes: what a terminal shows of UTF-8 text (wide characters count as one).
 size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(),
+                                           [](char c) { return !base::is_utf8_continuation(c); }));
 }
 
 // A cell on one line: control characters as escapes, those of Latin-1 (two bytes of UTF-8) too.

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/quoted.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -35,18 +36,9 @@ struct DecimalDigits {
   int64_t point = 0;
 };
 
-// As errors show it.
-std::string beginning(std::string_view text) {
-  constexpr size_t kShownMax = 64;
-  if (text.size() <= kShownMax) return std::string(text);
-  size_t end = kShownMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
-}
-
 Error not_a_number(std::string_view text) {
   return {ErrorCode::kInvalidArgument, "22P02",
-          fmt::format("\"{}\" is not a decimal number", beginning(text))};
+          fmt::format("{} is not a decimal number", base::quoted(text))};
 }
 
 bool is_space(char c) {
@@ -127,8 +119,8 @@ Result<base::Value> cast_to_decimal(const DataType& type, std::string_view text)
   }
   if (!fits) {
     return Error(ErrorCode::kInvalidArgument, "22003",
-                 fmt::format("\"{}\" is out of range for {}: at most {} digits before the point",
-                             beginning(text), type.to_string(), type.precision - type.scale));
+                 fmt::format("{} is out of range for {}: at most {} digits before the point",
+                             base::quoted(text), type.to_string(), type.precision - type.scale));
   }
   return base::Value(base::DecimalValue{number->negative ? -units : units, type.scale});
 }

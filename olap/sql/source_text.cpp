@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "olap/query.h"
 
 namespace diptych::olap {
@@ -22,10 +23,6 @@ bool is_word_byte(char c) {
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
 bool is_operator_byte(char c) {
@@ -54,8 +51,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view first_characters(std::string_view text, size_t count) {
   size_t bytes = 0;
-  while (bytes < text.size() && (count != 0 || is_continuation(text[bytes]))) {
-    if (!is_continuation(text[bytes++])) --count;
+  while (bytes < text.size() && (count != 0 || base::is_utf8_continuation(text[bytes]))) {
+    if (!base::is_utf8_continuation(text[bytes++])) --count;
   }
   return text.substr(0, bytes);
 }
@@ -68,7 +65,7 @@ std::string line_and_column(const ScriptPlace& place) {
 
 ScriptPlace place_after(std::string_view text, ScriptPlace place) {
   for (const char c : text) {
-    if (is_continuation(c)) continue;
+    if (base::is_utf8_continuation(c)) continue;
     ++place.characters;
     ++place.characters_in_line;
     if (c == '\n') {
@@ -124,15 +121,16 @@ base::Error SourceText::unsupported(int64_t offset, std::string_view construct) 
 
 uint32_t SourceText::character_at(size_t offset) const {
   const auto before = std::string_view(sql_).substr(0, offset);
-  return 1 + static_cast<uint32_t>(std::count_if(before.begin(), before.end(),
-                                                 [](char c) { return !is_continuation(c); }));
+  return 1 + static_cast<uint32_t>(std::count_if(before.begin(), before.end(), [](char c) {
+           return !base::is_utf8_continuation(c);
+         }));
 }
 
 int64_t SourceText::offset_of_character(int64_t n) const {
   size_t offset = 0;
   while (offset < sql_.size() && n > 0) {
     ++offset;
-    while (offset < sql_.size() && is_continuation(sql_[offset])) ++offset;
+    while (offset < sql_.size() && base::is_utf8_continuation(sql_[offset])) ++offset;
     --n;
   }
   return static_cast<int64_t>(offset);
@@ -157,11 +155,7 @@ std::string_view SourceText::token_at(size_t offset) const {
   } else if (is_operator_byte(rest[0])) {
     while (end < rest.size() && is_operator_byte(rest[end])) ++end;
   }
-  if (end > kTokenBytesMax) {
-    end = kTokenBytesMax;
-    while (end > 1 && is_continuation(rest[end])) --end;
-  }
-  return rest.substr(0, end);
+  return base::utf8_prefix(rest.substr(0, end), kTokenBytesMax);
 }
 
 std::string SourceText::clause_at(size_t offset) const {
@@ -173,7 +167,7 @@ std::string SourceText::clause_at(size_t offset) const {
       while (clause.back() == ' ') clause.pop_back();
       return clause + " ...";
     }
-    if (clause.size() >= kTokenBytesMax && !is_continuation(c)) return clause + "...";
+    if (clause.size() >= kTokenBytesMax && !base::is_utf8_continuation(c)) return clause + "...";
     clause.push_back(c);
   }
   while (!clause.empty() && clause.back() == ' ') clause.pop_back();

@@ -22,5 +22,15 @@ TEST(Utf8, TheFirstMalformedByteIsFound) {
   EXPECT_EQ(valid_utf8_bytes("\u00e4b\xe4"), 3U);
 }
 
+TEST(Utf8, APrefixHasWholeCharacters) {
+  constexpr std::string_view kText = "a\u00e4\u20ac\U0001f600";  // 1, 2, 3 and 4 bytes
+  for (size_t bytes = 0; bytes <= kText.size() + 1; ++bytes) {
+    const std::string_view prefix = utf8_prefix(kText, bytes);
+    const size_t whole = bytes < 1 ? 0 : bytes < 3 ? 1 : bytes < 6 ? 3 : bytes < 10 ? 6 : 10;
+    EXPECT_EQ(prefix, kText.substr(0, whole)) << bytes;
+  }
+  EXPECT_EQ(utf8_prefix("\x80\x80\x80", 2), "") << "of no UTF-8";
+}
+
 }  // namespace
 }  // namespace diptych::base

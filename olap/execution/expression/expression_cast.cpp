@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/utf8.h"
 #include "olap/decimal_text.h"
 #include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/expression/expression_nodes.h"
@@ -312,7 +313,8 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
       const auto* const from = vector.as<base::StringRef>();
       auto* const to_texts = results_.values<base::StringRef>();
       for_selected(rows, [&](uint32_t i) {
-        if (!vector.is_null(i)) to_texts[i] = base::StringRef(cut(from[i].view()));
+        if (!vector.is_null(i))
+          to_texts[i] = base::StringRef(base::utf8_prefix(from[i].view(), length_));
       });
       Vector result = results_.view();
       result.nulls = vector.nulls;
@@ -321,16 +323,6 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
     }
 
    private:
-    // To as many bytes, but for a character that would be cut.
-    std::string_view cut(std::string_view text) const {
-      size_t bytes = std::min<size_t>(length_, text.size());
-      while (bytes < text.size() && bytes > 0 &&
-             (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) {
-        --bytes;
-      }
-      return text.substr(0, bytes);
-    }
-
     uint32_t length_;
     NodePtr child_;
     VectorBuffer results_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <md5.h>
 
+#include "base/utf8.h"
 #include "olap/execution/expression/row_functions.h"
 #include "olap/execution/expression/text_template.h"
 #include "olap/execution/limits/query_failure.h"
@@ -225,7 +226,7 @@ void trim(const RowArguments& a, CountedText* result) {
   while (kRight && !text.empty()) {
     stop.check_at(++characters);
     size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
+    while (last > 0 && base::is_utf8_continuation(text[last])) --last;
     if (!set.has(text.substr(last))) break;
     text.remove_suffix(text.size() - last);
   }

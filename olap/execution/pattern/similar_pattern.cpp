@@ -4,14 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace diptych::olap {
 
 namespace {
 
 base::Result<void> check_escape(std::string_view escape) {
-  const auto characters =
-      std::count_if(escape.begin(), escape.end(), [](char c) { return (c & 0xC0) != 0x80; });
-  if (characters <= 1) return {};
+  const auto is_first = [](char c) { return !base::is_utf8_continuation(c); };
+  if (std::count_if(escape.begin(), escape.end(), is_first) <= 1) return {};
   return base::Error(base::ErrorCode::kInvalidArgument, "22025",
                      "an ESCAPE has one character, or none");
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/split_mix.h"
 #include "base/types.h"
 
 namespace diptych::workloads::tpcc {
@@ -21,12 +22,9 @@ class Random {
   explicit Random(uint64_t seed) : state_(seed) {}
   // The stream of one row of one table: the same for the same seed, table and key.
   Random(uint64_t seed, uint32_t table, uint64_t key)
-      : state_(mix(mix(seed + 0x9e3779b97f4a7c15 * (table + 1)) + key)) {}
+      : state_(base::split_mix(base::split_mix(seed + base::kSplitMixStep * (table + 1)) + key)) {}
 
-  uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15;
-    return mix(state_);
-  }
+  uint64_t next() { return base::split_mix(state_ += base::kSplitMixStep); }
   // Uniform in [low, high].
   int32_t between(int32_t low, int32_t high) {
     const auto span = static_cast<uint64_t>(static_cast<int64_t>(high) - low + 1);
@@ -43,11 +41,6 @@ class Random {
   void numeric(char* out, int32_t size);       // n-string
 
  private:
-  static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
   uint64_t state_;
 };
 

@@ -23,7 +23,7 @@ Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_re
   });
 }
 
-void Applier::add_tables(const ForEach& for_each) {
+void Applier::add_tables(const base::ForEach& for_each) {
   std::vector<PartitionApplier*> added;
   for (uint32_t table = static_cast<uint32_t>(tables_.size()); table < replica_->table_count();
        ++table) {
@@ -78,7 +78,7 @@ ApplyCounts Applier::counts_of(std::span<const TableState* const> tables) {
   return sum;
 }
 
-ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_each) {
+ApplyReport Applier::apply(const CollectedSets& collected, const base::ForEach& for_each) {
   DIPTYCH_CHECK(collected.snapshot >= replica_->snapshot(), "the replica only moves forward");
   ApplyReport report;
   report.snapshot = collected.snapshot;

@@ -27,11 +27,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/for_each.h"
 #include "base/ids.h"
 #include "propagation/apply_steps.h"
 #include "propagation/apply_workspace.h"
@@ -41,9 +41,6 @@
 #include "storage/table.h"
 
 namespace diptych::propagation {
-
-// Runs body(i) for every i < count, side by side or not, and returns when all are done.
-using ForEach = std::function<void(uint32_t count, const std::function<void(uint32_t)>& body)>;
 
 struct ApplyReport {
   base::Vid snapshot;
@@ -62,11 +59,11 @@ class Applier {
 
   // Tables that were added to the replica since, empty or filled by load_replica: their rows get
   // indexed, partitions side by side.
-  void add_tables(const ForEach& for_each);
+  void add_tables(const base::ForEach& for_each);
 
   // Applies all collected sets; the replica then shows collected.snapshot. The caller recycles the
   // sets afterwards.
-  ApplyReport apply(const CollectedSets& collected, const ForEach& for_each);
+  ApplyReport apply(const CollectedSets& collected, const base::ForEach& for_each);
 
   // For a bulk load (bulk_load.h), which writes partitions side by side while nobody applies.
   PartitionApplier& partition(base::TableId table, base::PartitionId partition) {

@@ -19,7 +19,7 @@ constexpr size_t routed_rows_max(size_t block_rows) {
 }  // namespace
 
 BulkLoad::BulkLoad(storage::Replica* replica, Applier* applier, base::TableId table,
-                   ForEach for_each, std::vector<uint32_t> cores)
+                   base::ForEach for_each, std::vector<uint32_t> cores)
     : replica_(replica),
       table_(table),
       for_each_(std::move(for_each)),

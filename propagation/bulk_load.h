@@ -41,6 +41,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/for_each.h"
 #include "base/ids.h"
 #include "propagation/applier.h"
 #include "propagation/export/load_sink.h"
@@ -53,7 +54,7 @@ class BulkLoad final : public LoadSink {
   static constexpr size_t kChunkRows = 8192;
 
   // `cores`: where the replica's thread is pinned. All pointers outlive the object.
-  BulkLoad(storage::Replica* replica, Applier* applier, base::TableId table, ForEach for_each,
+  BulkLoad(storage::Replica* replica, Applier* applier, base::TableId table, base::ForEach for_each,
            std::vector<uint32_t> cores);
   ~BulkLoad() override;  // finish or discard was called, or take never
 
@@ -88,7 +89,7 @@ class BulkLoad final : public LoadSink {
 
   storage::Replica* const replica_;
   const base::TableId table_;
-  const ForEach for_each_;
+  const base::ForEach for_each_;
   const std::vector<uint32_t> cores_;
   const size_t block_rows_;
   const size_t chunks_max_;

@@ -68,7 +68,7 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
 }
 
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
-                                Replica* replica, const ForEachPartition& for_each) {
+                                Replica* replica, const base::ForEach& for_each) {
   DIPTYCH_CHECK(replica->buffers() != nullptr, "there is a block file to read from");
   DIPTYCH_CHECK(replica->options().partitions == manifest.partitions &&
                     replica->options().block_rows == manifest.block_rows,

@@ -11,11 +11,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/for_each.h"
 #include "base/result.h"
 #include "base/schema.h"
 #include "storage/file_step.h"
@@ -32,19 +32,12 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
                                     const std::vector<std::string>& ddl,
                                     const BeforeFileStep& before_step = {});
 
-// Runs body(i) for every i < count, side by side or not, and returns when all are done.
-using ForEachPartition =
-    std::function<void(uint32_t count, const std::function<void(uint32_t)>& body)>;
-inline void in_turn(uint32_t count, const std::function<void(uint32_t)>& body) {
-  for (uint32_t i = 0; i < count; ++i) body(i);
-}
-
 // Fills the replica's (empty) tables from the manifest's state. The catalog must have been rebuilt
 // from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read; each
 // partition's finish_restore() is left to the caller.
 // kCorrupt: names file, offset and what is wrong; the replica must then be discarded.
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
-                                Replica* replica, const ForEachPartition& for_each = in_turn);
+                                Replica* replica, const base::ForEach& for_each = base::in_turn);
 
 // What load_replica does first, for whoever else reads a directory. kCorrupt: the manifest names
 // other tables than these, which its DDL makes.

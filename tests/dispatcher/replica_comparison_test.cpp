@@ -40,10 +40,7 @@ class ReplicaComparisonTest : public ::testing::Test {
     engine_ = std::make_unique<oltp::Engine>(&catalog_, oltp::EngineOptions{}, &updates_);
     engine_->add_table(kTable);
     replica_.add_table(catalog_.table(kTable));
-    const auto one_after_the_other = [](uint32_t count, const auto& body) {
-      for (uint32_t i = 0; i < count; ++i) body(i);
-    };
-    applier_.add_tables(one_after_the_other);
+    applier_.add_tables(base::in_turn);
     for (int32_t id = 0; id < row_count_; ++id) {
       rows_.push_back(random_.row());
       rows_.back().set(base::ColumnId(0), int64_t{id});
@@ -53,7 +50,7 @@ class ReplicaComparisonTest : public ::testing::Test {
       if (next == rows_.size()) return {};
       return {rows_[next++].bytes(), 1};
     };
-    propagation::BulkLoad sink(&replica_, &applier_, kTable, one_after_the_other, {});
+    propagation::BulkLoad sink(&replica_, &applier_, kTable, base::in_turn, {});
     auto loaded = engine_->load(kTable, row_by_row, &sink);
     ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
     sink.finish(*loaded);

@@ -102,7 +102,7 @@ class Replicas {
         replica_(storage::StorageOptions{.partitions = 2, .block_rows = storage::kBlockRowsMin}),
         applier_(&replica_, base::NumaNode(0)) {
     for (const base::TableSchema& table : catalog_.tables()) replica_.add_table(table);
-    applier_.add_tables(storage::in_turn);
+    applier_.add_tables(base::in_turn);
     oltp::EngineOptions options;
     options.placement.threads = 1;
     if (note != nullptr) {
@@ -169,7 +169,7 @@ class Replicas {
 
   void check_agreement() {
     auto collected = queue_.collect();
-    applier_.apply(collected, storage::in_turn);
+    applier_.apply(collected, base::in_turn);
     queue_.recycle(std::move(collected.sets));
     const auto compared = dispatcher::compare_replicas(catalog_, *engine_, replica_, applier_);
     DIPTYCH_CHECK(compared.ok() && compared->differences == 0, "the replicas agree");

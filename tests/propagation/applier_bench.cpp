@@ -139,10 +139,7 @@ class Workload {
     queue_.push(std::move(sealed), Vid(vid_));
     CollectedSets collected = queue_.collect();
     const uint64_t start = base::thread_cpu_ns();
-    const ApplyReport report =
-        applier_->apply(collected, [](uint32_t count, const std::function<void(uint32_t)>& body) {
-          for (uint32_t i = 0; i < count; ++i) body(i);
-        });
+    const ApplyReport report = applier_->apply(collected, base::in_turn);
     *cpu_ns = base::thread_cpu_ns() - start;
     queue_.recycle(std::move(collected.sets));
     return report;

@@ -15,6 +15,7 @@ namespace diptych::propagation {
 namespace {
 
 using base::ColumnId;
+using base::in_turn;
 using base::NumaNode;
 using base::RowId;
 using base::TableId;
@@ -25,10 +26,9 @@ using storage::test::RandomRows;
 using storage::test::TestRow;
 using test::History;
 using test::HistoryOptions;
-using test::one_after_the_other;
 using test::side_by_side;
 
-void run_history(const HistoryOptions& options, int steps, const ForEach& for_each) {
+void run_history(const HistoryOptions& options, int steps, const base::ForEach& for_each) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed << " partitions " << options.partitions
                                   << " step " << options.id_step);
@@ -45,14 +45,14 @@ void run_history(const HistoryOptions& options, int steps, const ForEach& for_ea
 // Few rows, many changes of each: insert, update, delete and reuse meet within one slice, and
 // updates collapse.
 TEST(ApplierModel, EqualsTheSerialHistoryWhereRowIdsAreReusedAtOnce) {
-  for (int i = 0; i < 4; ++i) run_history({.workers = 4, .rows_max = 12}, 60, one_after_the_other);
+  for (int i = 0; i < 4; ++i) run_history({.workers = 4, .rows_max = 12}, 60, in_turn);
 }
 
 TEST(ApplierModel, EqualsTheSerialHistoryForAnyNumberOfPartitionsAndWorkers) {
   for (const uint32_t partitions : {1U, 2U, 3U, 7U}) {
     const HistoryOptions options{
         .partitions = partitions, .workers = partitions, .rows_max = 1500, .id_step = 97};
-    run_history(options, 25, one_after_the_other);
+    run_history(options, 25, in_turn);
   }
 }
 
@@ -63,7 +63,7 @@ TEST(ApplierModel, EqualsTheSerialHistoryInSlicesOfFewRecords) {
                                  .rows_max = 300,
                                  .id_step = 50,
                                  .slice_records = slice_records};
-    run_history(options, 15, one_after_the_other);
+    run_history(options, 15, in_turn);
   }
 }
 
@@ -77,14 +77,13 @@ TEST(ApplierModel, EqualsTheSerialHistoryWhereRecordsAreOfManyRows) {
     history.insert_all();
     for (int step = 0; step < 12; ++step) {
       history.run_batch(60);
-      ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(one_after_the_other));
+      ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(in_turn));
     }
   }
 }
 
 TEST(ApplierModel, EqualsTheSerialHistoryOfSparseRowIds) {
-  run_history({.partitions = 2, .rows_max = 400, .id_step = uint64_t{1} << 40}, 20,
-              one_after_the_other);
+  run_history({.partitions = 2, .rows_max = 400, .id_step = uint64_t{1} << 40}, 20, in_turn);
 }
 
 TEST(ApplierModel, EqualsTheSerialHistoryOfWholeRows) {
@@ -94,7 +93,7 @@ TEST(ApplierModel, EqualsTheSerialHistoryOfWholeRows) {
                                  .rows_max = rows_max,
                                  .id_step = 100,
                                  .mode = ExportMode::kRows};
-    run_history(options, 20, one_after_the_other);
+    run_history(options, 20, in_turn);
   }
 }
 
@@ -111,7 +110,7 @@ TEST(Applier, MovesTheSnapshotWhereThereIsNothingToApply) {
   Applier applier(&replica, NumaNode(0));
   CollectedSets collected;
   collected.snapshot = Vid(9);
-  EXPECT_EQ(applier.apply(collected, one_after_the_other).changes, 0U);
+  EXPECT_EQ(applier.apply(collected, in_turn).changes, 0U);
   EXPECT_EQ(replica.snapshot(), Vid(9));
 }
 
@@ -120,7 +119,7 @@ class OneRow : public testing::Test {
  protected:
   OneRow() : schema_(every_type_schema()), layout_(schema_), rows_(layout_, 1), row_(rows_.row()) {
     replica_.add_table(schema_);
-    applier_.add_tables(one_after_the_other);
+    applier_.add_tables(in_turn);
   }
 
   void insert() { set_->append_insert(Vid(++vid_), kRow, layout_, row_.bytes()); }
@@ -134,7 +133,7 @@ class OneRow : public testing::Test {
     collected.snapshot = Vid(vid_);
     collected.sets.push_back({WorkerId(0), TableId(0), std::move(set_)});
     set_ = std::make_unique<UpdateSet>(&memory_);
-    return applier_.apply(collected, one_after_the_other);
+    return applier_.apply(collected, in_turn);
   }
   void expect_the_row() {
     const std::optional<base::Tid> tid = applier_.find(TableId(0), kRow);
@@ -234,7 +233,7 @@ class RowsOfLongTexts : public testing::Test {
   }
   RowsOfLongTexts() {
     replica_.add_table(schema_);
-    applier_.add_tables(one_after_the_other);
+    applier_.add_tables(in_turn);
     for (uint32_t i = 0; i < kRows; ++i) {
       rows_.emplace_back(layout_, std::vector<base::Value>{static_cast<int64_t>(i),
                                                            i < 10 ? long_ : "b", int64_t{7}});
@@ -258,7 +257,7 @@ class RowsOfLongTexts : public testing::Test {
     collected.snapshot = Vid(vid_);
     collected.sets.push_back({WorkerId(0), TableId(0), std::move(set_)});
     set_ = std::make_unique<UpdateSet>(&memory_);
-    applier_.apply(collected, one_after_the_other);
+    applier_.apply(collected, in_turn);
   }
   void expect_all_rows() {
     for (uint32_t i = 0; i < kRows; ++i) {
@@ -307,7 +306,7 @@ TEST(Applier, TakesMemoryInProportionToItsPartitions) {
   const base::TableSchema schema = every_type_schema();
   replica.add_table(schema);
   Applier applier(&replica, NumaNode(0), kSlice);
-  applier.add_tables(one_after_the_other);
+  applier.add_tables(in_turn);
   const base::RowLayout layout(schema);
   const TestRow row = RandomRows(layout, 1).row();
   UpdateChunks memory;
@@ -318,7 +317,7 @@ TEST(Applier, TakesMemoryInProportionToItsPartitions) {
     const base::RowId row_id(i * base::kRowIdRun);
     collected.sets[0].updates->append_insert(Vid(1), row_id, layout, row.bytes());
   }
-  applier.apply(collected, one_after_the_other);
+  applier.apply(collected, in_turn);
   size_t indexes = 0;
   for (uint32_t p = 0; p < kPartitions; ++p) {
     indexes += applier.partition(TableId(0), base::PartitionId(p)).memory_bytes();
@@ -348,7 +347,7 @@ TEST(Applier, TakesNoMemoryForTablesThatHadARecordOnce) {
       collected.sets.push_back({WorkerId(0), TableId(t), std::make_unique<UpdateSet>(&memory)});
       collected.sets.back().updates->append_insert(Vid(vid), RowId(vid), layout, row.bytes());
     }
-    applier.apply(collected, one_after_the_other);
+    applier.apply(collected, in_turn);
   };
   const auto bytes = [&] {
     size_t indexes = 0;
@@ -386,7 +385,7 @@ uint64_t least_apply_ns(uint32_t tables) {
     collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(&memory)});
     collected.sets[0].updates->append_insert(Vid(vid), RowId(vid), layout, row.data());
     const uint64_t begin_ns = base::steady_ns();
-    applier.apply(collected, one_after_the_other);
+    applier.apply(collected, in_turn);
     least_ns = std::min(least_ns, base::steady_ns() - begin_ns);
   }
   return least_ns;
@@ -404,7 +403,7 @@ TEST(Applier, WritesARecordOfRowsOfTwoBlocksInItsTurn) {
   const base::TableSchema schema = every_type_schema();
   replica.add_table(schema);
   Applier applier(&replica, NumaNode(0));
-  applier.add_tables(one_after_the_other);
+  applier.add_tables(in_turn);
   const base::RowLayout layout(schema);
   RandomRows rows(layout, 1);
   TestRow row = rows.row();
@@ -426,7 +425,7 @@ TEST(Applier, WritesARecordOfRowsOfTwoBlocksInItsTurn) {
   for (uint64_t i = kBlock - 5; i < kBlock + 5; ++i) update(3, i, 200);
   update(4, kBlock + 2, 300);
   update(4, kBlock + 3, 300);
-  applier.apply(collected, one_after_the_other);
+  applier.apply(collected, in_turn);
   const storage::Partition& partition = replica.table(TableId(0)).partition(base::PartitionId(0));
   for (uint32_t i = kBlock - 5; i < kBlock + 5; ++i) {
     const int64_t value = i == kBlock + 2 || i == kBlock + 3 ? 300 : 200;
@@ -440,7 +439,7 @@ TEST(Applier, ErasesTheRowsOfARecordAndTakesThemAgain) {
   const base::TableSchema schema = every_type_schema();
   replica.add_table(schema);
   Applier applier(&replica, NumaNode(0));
-  applier.add_tables(one_after_the_other);
+  applier.add_tables(in_turn);
   const base::RowLayout layout(schema);
   RandomRows rows(layout, 1);
   const TestRow row = rows.row();
@@ -457,7 +456,7 @@ TEST(Applier, ErasesTheRowsOfARecordAndTakesThemAgain) {
   size_t deletes = 0;
   set.for_each([&](const UpdateRecord& record) { deletes += record.type == UpdateType::kDelete; });
   EXPECT_EQ(deletes, 5u);  // four runs of RowIds, one of which again
-  const ApplyReport report = applier.apply(collected, one_after_the_other);
+  const ApplyReport report = applier.apply(collected, in_turn);
   EXPECT_EQ(report.deletes, kRows - 20 + 10);
   for (uint64_t i = 0; i < kRows; ++i) {
     const bool lives = i < 10 || i >= kRows - 10 || (i >= 300 && i < 350) || (i >= 360 && i < 400);
@@ -480,7 +479,7 @@ TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {
   const ColumnId column(0);
   collected.sets[0].updates->append_update(Vid(1), RowId(5), layout, row.bytes(),
                                            {layout, {&column, 1}});
-  EXPECT_DEATH(applier.apply(collected, one_after_the_other), "A2");
+  EXPECT_DEATH(applier.apply(collected, in_turn), "A2");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct HistoryCounts {
 
 class KeptHistory : public test::History {
  public:
-  KeptHistory(uint64_t seed, const test::HistoryOptions& options, ForEach for_each,
+  KeptHistory(uint64_t seed, const test::HistoryOptions& options, base::ForEach for_each,
               const std::string& path, size_t memory_bytes_max)
       : History(seed, options, *storage::BlockFile::create(path), memory_bytes_max),
         seed_(seed),
@@ -287,7 +287,7 @@ class KeptHistory : public test::History {
   }
 
   const uint64_t seed_;
-  const ForEach for_each_;
+  const base::ForEach for_each_;
   const std::string path_;
   std::vector<CollectedSets> since_cut_;
   HistoryCounts counts_;
@@ -303,7 +303,7 @@ struct Mix {
   size_t rows;  // that each load brings to a table
   int steps;    // 8, or a multiple of it
   size_t memory_bytes_max;
-  ForEach for_each;
+  base::ForEach for_each;
 };
 
 void step_on(KeptHistory* history, const Mix& mix, int step, std::mt19937_64* random) {
@@ -395,7 +395,7 @@ TEST(MixedHistoryModel, EqualsTheSerialHistoryWhateverHappensToItsBlocks) {
                                                    .rows = 3072,
                                                    .steps = 16,
                                                    .memory_bytes_max = size_t{128} << 10,
-                                                   .for_each = test::one_after_the_other},
+                                                   .for_each = base::in_turn},
                                                   &forms));
   }
   storage::test::expect_forms(forms, wanted);

@@ -27,10 +27,6 @@
 
 namespace diptych::propagation::test {
 
-inline void one_after_the_other(uint32_t count, const std::function<void(uint32_t)>& body) {
-  for (uint32_t i = 0; i < count; ++i) body(i);
-}
-
 inline void side_by_side(uint32_t count, const std::function<void(uint32_t)>& body) {
   std::vector<std::thread> threads;
   for (uint32_t i = 0; i < count; ++i) threads.emplace_back(body, i);
@@ -92,7 +88,7 @@ class History {
     push_sets();
   }
 
-  void apply_and_compare(const ForEach& for_each) {
+  void apply_and_compare(const base::ForEach& for_each) {
     CollectedSets collected = queue_.collect();
     apply(collected, for_each);
     queue_.recycle(std::move(collected.sets));
@@ -117,7 +113,7 @@ class History {
 
   base::RowId row_id(uint64_t id) const { return base::RowId(id * options_.id_step); }
 
-  void apply(const CollectedSets& collected, const ForEach& for_each) {
+  void apply(const CollectedSets& collected, const base::ForEach& for_each) {
     uint64_t changes = 0;
     for (const SealedSet& set : collected.sets) changes += set.updates->change_count();
     const ApplyReport report = applier_->apply(collected, for_each);

@@ -5,11 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 namespace diptych::base::detail {
 
 // FUTEX_WAIT_BITSET takes a moment of CLOCK_MONOTONIC, which is steady_ns's clock.
 void futex_wait(const void* word, uint32_t expected, uint64_t deadline_ns) {
-  constexpr uint64_t kNsPerSecond = 1'000'000'000;
   const timespec deadline{static_cast<time_t>(deadline_ns / kNsPerSecond),
                           static_cast<long>(deadline_ns % kNsPerSecond)};
   syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,

@@ -93,7 +93,7 @@ void BasicParker<Atomic>::wait(uint32_t ticket) {
 template <template <class> class Atomic>
 bool BasicParker<Atomic>::wait_for(uint32_t ticket, uint64_t nanoseconds) {
   // A hundred years serve as for ever, and keep the sum from overflowing.
-  constexpr uint64_t kLongestNs = uint64_t{100} * 365 * 86'400 * 1'000'000'000;
+  constexpr uint64_t kLongestNs = uint64_t{100} * 365 * 86'400 * kNsPerSecond;
   const uint64_t end_ns = steady_ns() + (nanoseconds < kLongestNs ? nanoseconds : kLongestNs);
   if (policy_ == SpinPolicy::kBriefly && spin(ticket)) return true;
   // seq_cst: as S1 in wait.

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/notice.h"
 
 namespace diptych::base {
@@ -26,7 +27,7 @@ thread_local const void* owner_of_this_thread = nullptr;
 uint64_t clock_ns(clockid_t clock) {
   timespec used{};
   clock_gettime(clock, &used);
-  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+  return static_cast<uint64_t>(used.tv_sec) * kNsPerSecond + static_cast<uint64_t>(used.tv_nsec);
 }
 
 // What named_threads_cpu_ns sums up. Who has a name enters itself, and leaves its time behind.

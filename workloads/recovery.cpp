@@ -25,10 +25,6 @@ constexpr size_t kReadBytes = size_t{1} << 20;
 // What a running database takes of memory, at most, for each byte of its files, about.
 constexpr uint64_t kMemoryPerFileByte = 6;
 
-double seconds_since(uint64_t begin_ns) {
-  return static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
-}
-
 base::Error failed(const char* what, const std::string& path) {
   return {ErrorCode::kIo, fmt::format("cannot {} {}: errno {}", what, path, errno)};
 }
@@ -148,7 +144,7 @@ class RecoveryRun {
     uint64_t begin_ns = base::steady_ns();
     auto bytes = read_all(path_);
     if (!bytes) return bytes.error();
-    report_.files_read_seconds = seconds_since(begin_ns);
+    report_.files_read_seconds = base::seconds_since(begin_ns);
     report_.file_bytes = *bytes;
     if (auto cold = make_cold(path_); !cold) return cold;
     touch_free_memory(kMemoryPerFileByte * *bytes);
@@ -156,7 +152,7 @@ class RecoveryRun {
     begin_ns = base::steady_ns();
     auto session = Session::reopen(options_);
     if (!session) return session.error();
-    report_.recovery_seconds = seconds_since(begin_ns);
+    report_.recovery_seconds = base::seconds_since(begin_ns);
     return (*session)->database()->close();
   }
 
@@ -168,7 +164,7 @@ class RecoveryRun {
     const uint64_t before = database.metrics().last_vid.value;
     auto report = (*session)->measure(options_, stop_, progress_);
     if (!report) return report.error();
-    const double spent = seconds_since(begin_ns);
+    const double spent = base::seconds_since(begin_ns);
     report_.first_transactions_per_second =
         static_cast<double>(database.metrics().last_vid.value - before) / spent;
     if (report->calls_failed != 0) {

@@ -51,10 +51,6 @@ constexpr double kSliceSeconds = 1;
 constexpr double kRampSeconds = 0.1;
 constexpr size_t kLogWarmRounds = 2;
 
-double seconds_since(uint64_t begin_ns) {
-  return static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
-}
-
 void sleep_seconds(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
@@ -162,7 +158,7 @@ class LoggedTpcc {
     const uint64_t begin_ns = base::steady_ns();
     measured();
     phase->set(Phase::kCooldown);
-    const double seconds = seconds_since(begin_ns);
+    const double seconds = base::seconds_since(begin_ns);
     phase->set(Phase::kStop);
     driver->join();
     const auto shown = database()->query("SELECT r_regionkey FROM region");
@@ -192,7 +188,7 @@ void take_turns(benchmark::State& state, std::vector<Contender> contenders) {
       contender.rounds.add(contender.run());
     }
     ++round;
-    state.SetIterationTime(seconds_since(begin_ns));
+    state.SetIterationTime(base::seconds_since(begin_ns));
   }
   const Rounds& first = contenders.front().rounds;
   for (const Contender& contender : contenders) {
@@ -256,7 +252,7 @@ void log_checkpoints(benchmark::State& state) {
     return tpcc.at_full_load([&] {
       const uint64_t begin_ns = base::steady_ns();
       DIPTYCH_CHECK(tpcc.database()->checkpoint().ok(), "the directory takes a checkpoint");
-      seconds = seconds_since(begin_ns);
+      seconds = base::seconds_since(begin_ns);
     });
   };
   const auto without = [&] { return tpcc.at_full_load([&] { sleep_seconds(seconds); }); };

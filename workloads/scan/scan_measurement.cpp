@@ -157,10 +157,10 @@ Result<ScanSpeed> ScanMeasurement::scan(base::TableId table, base::ColumnId colu
     const double memory = parts_->read_buffer();
     const uint64_t pass_start = base::steady_ns();
     parts_->share_out(morsels.size(), read);
-    const double pass_seconds = seconds_since(pass_start);
+    const double pass_seconds = base::seconds_since(pass_start);
     if (const auto done = failed.result(); !done.ok()) return done.error();
     rounds.add(static_cast<double>(bytes) / pass_seconds, memory);
-  } while (seconds_since(start) < seconds);
+  } while (base::seconds_since(start) < seconds);
   rounds.report(&speed);
   return speed;
 }
@@ -212,7 +212,7 @@ Result<EncodingSpeed> ScanMeasurement::encode_blocks(base::TableId id) {
       speed.bytes += decoded_bytes(view, kind, is_text ? sum_vector(view, kind) : 0);
       const uint64_t start = base::thread_cpu_ns();
       const auto chunk = storage::encoding::encode({kind, view.count, view.values, view.nulls});
-      speed.cpu_seconds += static_cast<double>(base::thread_cpu_ns() - start) * 1e-9;
+      speed.cpu_seconds += base::to_seconds(base::thread_cpu_ns() - start);
       if (!chunk.ok()) return failed.set(chunk.error());
     }
   });

@@ -128,7 +128,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
     const uint64_t read_before = buffers.figures().bytes_read;
     const uint64_t pass_start = base::steady_ns();
     const auto pass = parts_->read_file(columns);
-    const double pass_seconds = seconds_since(pass_start);
+    const double pass_seconds = base::seconds_since(pass_start);
     if (!pass.ok()) return pass.error();
     speed.bytes = buffers.figures().bytes_read - read_before;
     const double scanned = static_cast<double>(speed.bytes) / pass_seconds;
@@ -137,12 +137,12 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
     const auto raw = read_raw(chunks, &reader);
     if (!raw.ok()) return raw.error();
     speed.reference_bytes = *raw;
-    rounds.add(scanned, static_cast<double>(*raw) / seconds_since(raw_start));
+    rounds.add(scanned, static_cast<double>(*raw) / base::seconds_since(raw_start));
     if (!speed.other_error.empty()) continue;
     const auto read = other(buffers.file().path(), block_bytes, kReadDepth);
     if (read.ok()) others.add(scanned, *read);
     if (!read.ok()) speed.other_error = read.error().message;
-  } while (seconds_since(start) < seconds);
+  } while (base::seconds_since(start) < seconds);
   rounds.report(&speed);
   speed.decoded = median_of(std::move(decoded));
   speed.other = others.reference();

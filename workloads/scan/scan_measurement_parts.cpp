@@ -109,7 +109,7 @@ double ScanMeasurement::Parts::read_buffer() {
     sums.fetch_add(sum_words(words, kBufferPieceBytes / sizeof(uint64_t)),
                    std::memory_order_relaxed);
   });
-  return static_cast<double>(kBufferBytes) / seconds_since(start);
+  return static_cast<double>(kBufferBytes) / base::seconds_since(start);
 }
 
 }  // namespace diptych::workloads::scan

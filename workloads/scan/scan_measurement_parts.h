@@ -27,10 +27,6 @@ namespace diptych::workloads::scan {
 // The second of two neighbours in the middle.
 double median_of(std::vector<double> values);
 
-inline double seconds_since(uint64_t start_ns) {
-  return static_cast<double>(base::steady_ns() - start_ns) * 1e-9;
-}
-
 // Sums modulo 2^64, as all of any column: they are there so that every value is looked at.
 uint64_t sum_words(const uint64_t* words, size_t count);
 // Of the vector's values, nulls included (they decode to something), or of its texts' lengths.

@@ -118,7 +118,7 @@ struct QueryRun {
 // Called once for each query of a batch when the query has ended, on the thread of run_batch.
 using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;
 
-class ExecutionArena;  // olap/execution/threads/arena.h: the TBB arena on the replica's cores
+class ExecutionArena;  // the TBB arena on the replica's cores (threads/execution_arena.h)
 
 // The estimated number of output rows, summed over all operators of the plan.
 double estimated_rows(const Plan& plan);

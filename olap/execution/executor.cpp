@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "olap/execution/batch_runner.h"
-#include "olap/execution/threads/arena.h"
+#include "olap/execution/threads/execution_arena.h"
 #include "olap/query.h"
 
 namespace diptych::olap {

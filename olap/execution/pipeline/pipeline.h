@@ -22,7 +22,7 @@
 
 #include "olap/execution/limits/memory_budget.h"
 #include "olap/execution/limits/stop_signal.h"
-#include "olap/execution/threads/arena.h"
+#include "olap/execution/threads/execution_arena.h"
 #include "olap/execution/vector/vector.h"
 #include "olap/execution/vector/vector_texts.h"
 #include "olap/query.h"

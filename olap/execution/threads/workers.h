@@ -17,7 +17,7 @@
 #include <functional>
 
 #include "olap/execution/limits/stop_signal.h"
-#include "olap/execution/threads/arena.h"
+#include "olap/execution/threads/execution_arena.h"
 
 namespace diptych::olap {
 

@@ -1,7 +1,7 @@
 // This file is compiled without ThreadSanitizer (olap/CMakeLists.txt): oneTBB's headers share data
 // with its library, which is not instrumented. ParallelRun orders what matters to us.
 
-#include "olap/execution/threads/arena.h"
+#include "olap/execution/threads/execution_arena.h"
 
 #include <algorithm>
 #include <cerrno>

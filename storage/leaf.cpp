@@ -28,9 +28,10 @@ void PinnedColumn::unpin() {
   if (chunk_ != nullptr) chunk_->unpin();
 }
 
-std::optional<encoding::ChunkTest> PinnedColumn::test(const encoding::Predicate& predicate) const {
-  if (chunk_ != nullptr) return pinned_->test(predicate);
-  return encoding::ChunkTest::of_values({kind_, 0, values_, nulls_}, predicate);
+std::optional<encoding::ChunkFilter> PinnedColumn::filter(
+    const encoding::Predicate& predicate) const {
+  if (chunk_ != nullptr) return pinned_->filter(predicate);
+  return encoding::ChunkFilter::of_values({kind_, 0, values_, nulls_}, predicate);
 }
 
 bool PinnedColumn::stays() const {

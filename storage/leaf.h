@@ -104,7 +104,7 @@ class PinnedColumn {
   }
   // Which rows pass, by their codes. Nothing: they are to be viewed and compared. It is used while
   // the column is pinned.
-  std::optional<encoding::ChunkTest> test(const encoding::Predicate& predicate) const;
+  std::optional<encoding::ChunkFilter> filter(const encoding::Predicate& predicate) const;
   // What a view has in the leaf's memory stays until the next write to the partition, pinned or
   // not.
   bool stays() const;

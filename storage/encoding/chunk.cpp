@@ -179,7 +179,7 @@ bool Chunk::decodes_some(uint32_t slots, uint32_t count) const {
   return rows_a_slot != 0 && slots * rows_a_slot <= count;
 }
 
-RowAnswer Chunk::test_numbers(const Predicate& predicate) const {
+RowAnswer Chunk::filter_numbers(const Predicate& predicate) const {
   DIPTYCH_CHECK(predicate.question() == Predicate::Question::kKeys, "numbers compare as keys");
   const auto& ranges = predicate.keys();
   // The ranges that overlap [min, max]: sorted and disjoint, so they are neighbours.
@@ -189,13 +189,13 @@ RowAnswer Chunk::test_numbers(const Predicate& predicate) const {
                                        [&](const KeyRange& range) { return range.first <= max(); });
   if (from == to) return RowAnswer::all_or_none(false);
   if (from->first <= min() && max() <= from->last) return RowAnswer::all_or_none(true);
-  return number_codec(encoding())->test(*header_, {from, to});
+  return number_codec(encoding())->filter(*header_, {from, to});
 }
 
-RowAnswer Chunk::test_texts(const Predicate& predicate) const {
+RowAnswer Chunk::filter_texts(const Predicate& predicate) const {
   const TextCodec& codec = *text_codec(encoding());
   if (predicate.question() == Predicate::Question::kSuffix) {
-    return codec.test(*header_, predicate.suffix());
+    return codec.filter(*header_, predicate.suffix());
   }
   DIPTYCH_CHECK(predicate.question() == Predicate::Question::kTexts, "texts compare as texts");
   // Keys are of the first 8 bytes: only where they differ do they tell the order.
@@ -210,34 +210,35 @@ RowAnswer Chunk::test_texts(const Predicate& predicate) const {
   if (from_all_on && (!from->end || max() < text_key(*from->end))) {
     return RowAnswer::all_or_none(true);
   }
-  return codec.test(*header_, {from, to});
+  return codec.filter(*header_, {from, to});
 }
 
-std::optional<ChunkTest> Chunk::test(const Predicate& predicate) const {
+std::optional<ChunkFilter> Chunk::filter(const Predicate& predicate) const {
   const uint64_t* const nulls =
       header_->nulls_offset == 0 ? nullptr : header_->array<uint64_t>(header_->nulls_offset);
   const bool all_null = header_->null_rows != 0 && header_->all_null();
   const bool wants_null = predicate.question() == Predicate::Question::kIsNull;
   if (wants_null || predicate.question() == Predicate::Question::kIsNotNull) {
-    return ChunkTest::of_nulls(wants_null, header_->null_rows == 0 ? nullptr : nulls, all_null);
+    return ChunkFilter::of_nulls(wants_null, header_->null_rows == 0 ? nullptr : nulls, all_null);
   }
-  if (all_null) return ChunkTest(RowAnswer::all_or_none(false), nullptr);
-  RowAnswer answer = kind() == ValueKind::kText ? test_texts(predicate) : test_numbers(predicate);
-  if (answer.passes == Passes::kSome && answer.test == nullptr) return std::nullopt;
-  return ChunkTest(std::move(answer), header_->null_rows == 0 ? nullptr : nulls);
+  if (all_null) return ChunkFilter(RowAnswer::all_or_none(false), nullptr);
+  RowAnswer answer =
+      kind() == ValueKind::kText ? filter_texts(predicate) : filter_numbers(predicate);
+  if (answer.passes == Passes::kSome && answer.filter == nullptr) return std::nullopt;
+  return ChunkFilter(std::move(answer), header_->null_rows == 0 ? nullptr : nulls);
 }
 
 void Chunk::select(const Predicate& predicate, uint64_t* words) const {
-  std::optional<ChunkTest> test = this->test(predicate);
-  fill_bits(words, rows(), !test || test->passes() != Passes::kNone);
-  if (test) {
-    if (test->passes() == Passes::kSome) test->narrow(0, rows(), words);
+  std::optional<ChunkFilter> filter = this->filter(predicate);
+  fill_bits(words, rows(), !filter || filter->passes() != Passes::kNone);
+  if (filter) {
+    if (filter->passes() == Passes::kSome) filter->narrow(0, rows(), words);
     return;
   }
   RunBuffer buffer;
   for (uint32_t first = 0; first < rows(); first += kVectorRows) {
     const uint32_t count = std::min(kVectorRows, rows() - first);
-    ChunkTest::of_values(decode(first, count, &buffer), predicate)
+    ChunkFilter::of_values(decode(first, count, &buffer), predicate)
         ->narrow(0, count, words + first / 64);
   }
 }

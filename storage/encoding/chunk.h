@@ -6,7 +6,7 @@
 //
 // Costs     at: a code's load; of a packed text 16 lengths more on average, of kZstd a frame.
 //           decode: a run of some thousand rows is best; plain numbers are a view at no cost.
-//           test: nothing a row where the SMA or the dictionary tells that all pass, or none.
+//           filter: nothing a row where the SMA or the dictionary tells that all pass, or none.
 //
 // Threads   any number of readers; patch() and patch_numbers() with no reader of the same bytes.
 
@@ -22,8 +22,8 @@
 
 #include "base/check.h"
 #include "base/result.h"
+#include "storage/encoding/chunk_filter.h"
 #include "storage/encoding/chunk_header.h"
-#include "storage/encoding/chunk_test.h"
 #include "storage/encoding/codec.h"
 #include "storage/encoding/number_patch.h"
 #include "storage/encoding/predicate.h"
@@ -76,7 +76,7 @@ class Chunk {
   bool decodes_some(uint32_t slots, uint32_t count) const;
 
   // Which rows pass, without decoding any. Nothing: this form has to be decoded for that.
-  std::optional<ChunkTest> test(const Predicate& predicate) const;
+  std::optional<ChunkFilter> filter(const Predicate& predicate) const;
   // Bit i of bitmap_words(rows()) words says whether row i passes; bits behind the last row are 0.
   // By decoding where there is no other way.
   void select(const Predicate& predicate, uint64_t* words) const;
@@ -154,8 +154,8 @@ class Chunk {
   template <class Decode>
   void decode_numbers(uint32_t count, RunBuffer* buffer, const Decode& decode) const;
   const uint64_t* run_nulls(uint32_t first, uint32_t count, RunBuffer* buffer) const;
-  RowAnswer test_numbers(const Predicate& predicate) const;
-  RowAnswer test_texts(const Predicate& predicate) const;
+  RowAnswer filter_numbers(const Predicate& predicate) const;
+  RowAnswer filter_texts(const Predicate& predicate) const;
 
   const ChunkHeader* header_;
 };

@@ -22,7 +22,7 @@
 #include "storage/encoding/chunk_writer.h"
 #include "storage/encoding/column_profile.h"
 #include "storage/encoding/predicate.h"
-#include "storage/encoding/row_test.h"
+#include "storage/encoding/row_filter.h"
 
 namespace diptych::storage::encoding {
 
@@ -69,7 +69,7 @@ class NumberCodec : public Codec {
   virtual const void* view(const ChunkHeader& /*chunk*/, uint32_t /*first*/) const {
     return nullptr;
   }
-  virtual RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const = 0;
+  virtual RowAnswer filter(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const = 0;
   // False, and nothing is changed, where this form cannot take the value.
   virtual bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const = 0;
 
@@ -94,8 +94,8 @@ class TextCodec : public Codec {
     decode(chunk, first, count, buffer);
   }
   virtual uint32_t rows_a_slot() const { return 0; }
-  virtual RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const = 0;
-  virtual RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const = 0;
+  virtual RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const = 0;
+  virtual RowAnswer filter(const ChunkHeader& chunk, const Suffix& suffix) const = 0;
   virtual bool patch(ChunkHeader* /*chunk*/, uint32_t /*row*/, std::string_view /*text*/) const {
     return false;
   }

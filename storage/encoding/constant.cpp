@@ -32,7 +32,7 @@ class ConstantNumbers final : public NumberCodec {
               uint64_t* out) const override {
     std::fill_n(out, count, static_cast<uint64_t>(chunk.base));
   }
-  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
     return RowAnswer::all_or_none(in_ranges(ranges, chunk.base));
   }
   bool patch(ChunkHeader* chunk, uint32_t /*row*/, int64_t key) const override {
@@ -75,10 +75,10 @@ class ConstantTexts final : public TextCodec {
     buffer->entries.assign(1, base::StringRef(text_at(chunk, first, nullptr)));
     std::fill_n(buffer->room<base::StringRef>(count), count, buffer->entries[0]);
   }
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     return RowAnswer::all_or_none(in_ranges(ranges, text_at(chunk, 0, nullptr)));
   }
-  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+  RowAnswer filter(const ChunkHeader& chunk, const Suffix& suffix) const override {
     return RowAnswer::all_or_none(suffix.holds(text_at(chunk, 0, nullptr)));
   }
   bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {

@@ -99,7 +99,7 @@ class FrameCodec final : public NumberCodec {
   }
   uint32_t rows_a_slot() const override { return packing_ == Packing::kBytes ? 32 : 16; }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     const auto base = static_cast<uint64_t>(chunk.base);
     for (const KeyRange& range : ranges) {
@@ -110,7 +110,7 @@ class FrameCodec final : public NumberCodec {
       const uint64_t last_code = static_cast<uint64_t>(range.last) - base;
       code_ranges.push_back({first_code, std::min(last_code, frame_code_max(chunk))});
     }
-    return test_codes(codes_of(chunk), frame_code_max(chunk), std::move(code_ranges));
+    return filter_codes(codes_of(chunk), frame_code_max(chunk), std::move(code_ranges));
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {

@@ -139,7 +139,7 @@ class NumberDictionary final : public NumberCodec {
   }
   uint32_t rows_a_slot() const override { return 16; }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     for (const KeyRange& range : ranges) {
       const uint64_t first = lower_entry(chunk, range.first);
@@ -147,7 +147,7 @@ class NumberDictionary final : public NumberCodec {
           range.last == kKeyMax ? chunk.entries : lower_entry(chunk, range.last + 1);
       if (first < end) code_ranges.push_back({first, end - 1});
     }
-    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
+    return filter_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {

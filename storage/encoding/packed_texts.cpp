@@ -286,9 +286,9 @@ class InOneRange {
 };
 
 template <class Passes>
-class LettersTest final : public RowTest {
+class LettersFilter final : public RowFilter {
  public:
-  LettersTest(const ChunkHeader& chunk, Passes passes)
+  LettersFilter(const ChunkHeader& chunk, Passes passes)
       : positions_(chunk), passes_(std::move(passes)) {}
 
  private:
@@ -403,7 +403,7 @@ class PackedTexts final : public TextCodec {
   }
   uint32_t rows_a_slot() const override { return 8; }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     if (ranges.size() == 1 && ranges[0].is_prefix() && ranges[0].first.size() <= 8) {
       const auto numbers = numbers_of(chunk, ranges[0].first);
       if (!numbers) return RowAnswer::all_or_none(false);
@@ -419,7 +419,7 @@ class PackedTexts final : public TextCodec {
     }
     return answer(chunk, InRanges(chunk, ranges));
   }
-  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+  RowAnswer filter(const ChunkHeader& chunk, const Suffix& suffix) const override {
     const auto numbers = numbers_of(chunk, suffix.text);
     if (!numbers) return RowAnswer::all_or_none(suffix.negated);
     return answer(chunk, EndsWith(chunk, *numbers, suffix.negated));
@@ -429,7 +429,7 @@ class PackedTexts final : public TextCodec {
   template <class Passes>
   static RowAnswer answer(const ChunkHeader& chunk, Passes passes) {
     return {encoding::Passes::kSome,
-            std::make_unique<LettersTest<Passes>>(chunk, std::move(passes))};
+            std::make_unique<LettersFilter<Passes>>(chunk, std::move(passes))};
   }
   static uint32_t room_for(uint32_t length) { return (length + 7) / 8 * 8; }
   // Writes room_for(length) bytes.

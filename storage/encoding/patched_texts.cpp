@@ -57,9 +57,9 @@ uint64_t slot_bytes(uint64_t size) {
 
 // The answer of the frozen chunk, but for rows with a text of their own, which is asked `holds`.
 template <class Holds>
-class PatchedTest final : public RowTest {
+class PatchedFilter final : public RowFilter {
  public:
-  PatchedTest(const ChunkHeader& chunk, RowAnswer frozen, Holds holds)
+  PatchedFilter(const ChunkHeader& chunk, RowAnswer frozen, Holds holds)
       : chunk_(chunk), frozen_(std::move(frozen)), holds_(std::move(holds)) {}
 
  private:
@@ -67,7 +67,7 @@ class PatchedTest final : public RowTest {
               uint64_t* passing) const override {
     const uint32_t words = bitmap_words(count);
     if (frozen_.passes != Passes::kNone) std::copy_n(wanted, words, passing);
-    if (frozen_.passes == Passes::kSome) frozen_.test->narrow(first, count, passing);
+    if (frozen_.passes == Passes::kSome) frozen_.filter->narrow(first, count, passing);
     const uint32_t* const places = places_of(chunk_) + first;
     for (uint32_t w = 0; w < words; ++w) {
       for (uint64_t rest = wanted[w]; rest != 0; rest &= rest - 1) {
@@ -150,16 +150,16 @@ class PatchedTexts final : public TextCodec {
   }
   uint32_t rows_a_slot() const override { return packed_texts().rows_a_slot(); }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     const ChunkHeader& frozen = frozen_of(chunk);
-    return answer(chunk, codec_of_frozen(frozen).test(frozen, ranges),
+    return answer(chunk, codec_of_frozen(frozen).filter(frozen, ranges),
                   [own = std::vector(ranges.begin(), ranges.end())](std::string_view text) {
                     return in_ranges(own, text);
                   });
   }
-  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+  RowAnswer filter(const ChunkHeader& chunk, const Suffix& suffix) const override {
     const ChunkHeader& frozen = frozen_of(chunk);
-    return answer(chunk, codec_of_frozen(frozen).test(frozen, suffix),
+    return answer(chunk, codec_of_frozen(frozen).filter(frozen, suffix),
                   [suffix](std::string_view text) { return suffix.holds(text); });
   }
 
@@ -215,9 +215,9 @@ class PatchedTexts final : public TextCodec {
 
   template <class Holds>
   static RowAnswer answer(const ChunkHeader& chunk, RowAnswer frozen, Holds holds) {
-    if (frozen.passes == Passes::kSome && frozen.test == nullptr) return frozen;
+    if (frozen.passes == Passes::kSome && frozen.filter == nullptr) return frozen;
     return {Passes::kSome,
-            std::make_unique<PatchedTest<Holds>>(chunk, std::move(frozen), std::move(holds))};
+            std::make_unique<PatchedFilter<Holds>>(chunk, std::move(frozen), std::move(holds))};
   }
 };
 

@@ -62,12 +62,12 @@ class PlainNumbers final : public NumberCodec {
     return place(chunk, first);
   }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
     const uint32_t at = chunk.codes_offset;
     switch (chunk.kind) {
-      case ValueKind::kInt32: return test_values(chunk.array<int32_t>(at), ranges);
-      case ValueKind::kInt64: return test_values(chunk.array<int64_t>(at), ranges);
-      default: return test_values(chunk.array<double>(at), ranges);
+      case ValueKind::kInt32: return filter_values(chunk.array<int32_t>(at), ranges);
+      case ValueKind::kInt64: return filter_values(chunk.array<int64_t>(at), ranges);
+      default: return filter_values(chunk.array<double>(at), ranges);
     }
   }
 

@@ -61,9 +61,9 @@ uint64_t text_head(std::string_view text) {
 }
 
 // Ranges of texts, without a branch on the text unless its first bytes are those of a bound.
-class HeadTest final : public RowTest {
+class HeadFilter final : public RowFilter {
  public:
-  HeadTest(const ChunkHeader& chunk, std::span<const TextRange> ranges)
+  HeadFilter(const ChunkHeader& chunk, std::span<const TextRange> ranges)
       : slots_(slots_of(chunk)), heap_(chunk.array<char>(chunk.text_offset)) {
     for (const TextRange& range : ranges) {
       ranges_.push_back({range, text_head(range.first), range.end ? text_head(*range.end) : ~0ULL});
@@ -166,12 +166,12 @@ class PlainTexts final : public TextCodec {
     }
   }
   uint32_t rows_a_slot() const override { return 1; }
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
-    if (ranges.size() > kHeadPassesMax) return test_texts(PlaceOfText{&chunk}, ranges);
-    return {Passes::kSome, std::make_unique<HeadTest>(chunk, ranges)};
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+    if (ranges.size() > kHeadPassesMax) return filter_texts(PlaceOfText{&chunk}, ranges);
+    return {Passes::kSome, std::make_unique<HeadFilter>(chunk, ranges)};
   }
-  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
-    return test_texts(PlaceOfText{&chunk}, suffix);
+  RowAnswer filter(const ChunkHeader& chunk, const Suffix& suffix) const override {
+    return filter_texts(PlaceOfText{&chunk}, suffix);
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {

@@ -22,10 +22,10 @@ const SymbolBytes& symbols_of(const ChunkHeader& chunk) {
 }
 
 // Equal texts have equal codes.
-class SymbolTest final : public RowTest {
+class SymbolFilter final : public RowFilter {
  public:
   // Ranges of one text each.
-  SymbolTest(const ChunkHeader& chunk, std::span<const TextRange> ranges)
+  SymbolFilter(const ChunkHeader& chunk, std::span<const TextRange> ranges)
       : positions_(chunk), codes_(chunk.array<char>(chunk.text_offset)) {
     const SymbolTable table = SymbolTable::of(symbols_of(chunk));
     for (const TextRange& range : ranges) {
@@ -57,9 +57,9 @@ size_t room_for(uint32_t codes) {
 
 // Other ranges. Of all texts that begin with a symbol, all may lie in the ranges, or none; then
 // the first code answers for them. Of others the codes are expanded.
-class SymbolRangesTest final : public RowTest {
+class SymbolRangesFilter final : public RowFilter {
  public:
-  SymbolRangesTest(const ChunkHeader& chunk, std::span<const TextRange> ranges)
+  SymbolRangesFilter(const ChunkHeader& chunk, std::span<const TextRange> ranges)
       : positions_(chunk),
         symbols_(symbols_of(chunk)),
         codes_(chunk.array<uint8_t>(chunk.text_offset)),
@@ -229,13 +229,13 @@ class SymbolTexts final : public TextCodec {
   }
   uint32_t rows_a_slot() const override { return 6; }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     const bool points = std::all_of(ranges.begin(), ranges.end(),
                                     [](const TextRange& range) { return range.is_point(); });
-    if (points) return {Passes::kSome, std::make_unique<SymbolTest>(chunk, ranges)};
-    return {Passes::kSome, std::make_unique<SymbolRangesTest>(chunk, ranges)};
+    if (points) return {Passes::kSome, std::make_unique<SymbolFilter>(chunk, ranges)};
+    return {Passes::kSome, std::make_unique<SymbolRangesFilter>(chunk, ranges)};
   }
-  RowAnswer test(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
+  RowAnswer filter(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
     return RowAnswer::only_decoded();
   }
 };

@@ -51,17 +51,17 @@ class TextsByCode : public TextCodec {
   }
   uint32_t rows_a_slot() const override { return 1; }
 
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+  RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     for (const TextRange& range : ranges) {
       const uint64_t first = lower_entry(chunk, range.first);
       const uint64_t end = range.end ? lower_entry(chunk, *range.end) : chunk.entries;
       if (first < end) code_ranges.push_back({first, end - 1});
     }
-    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
+    return filter_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
   }
   // Each entry is looked at, and no row.
-  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+  RowAnswer filter(const ChunkHeader& chunk, const Suffix& suffix) const override {
     std::vector<CodeRange> code_ranges;
     for (uint64_t code = 0; code < chunk.entries; ++code) {
       if (!suffix.holds(Entry()(chunk, code))) continue;
@@ -71,7 +71,7 @@ class TextsByCode : public TextCodec {
         code_ranges.push_back({code, code});
       }
     }
-    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
+    return filter_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
   }
 
  protected:

@@ -198,8 +198,8 @@ class ZstdNumbers final : public NumberCodec {
               uint64_t* out) const override {
     decode_lanes(chunk, first, count, out);
   }
-  RowAnswer test(const ChunkHeader& /*chunk*/,
-                 std::span<const KeyRange> /*ranges*/) const override {
+  RowAnswer filter(const ChunkHeader& /*chunk*/,
+                   std::span<const KeyRange> /*ranges*/) const override {
     return RowAnswer::only_decoded();
   }
   bool patch(ChunkHeader* /*chunk*/, uint32_t /*row*/, int64_t /*key*/) const override {
@@ -304,11 +304,11 @@ class ZstdTexts final : public TextCodec {
     }
   }
 
-  RowAnswer test(const ChunkHeader& /*chunk*/,
-                 std::span<const TextRange> /*ranges*/) const override {
+  RowAnswer filter(const ChunkHeader& /*chunk*/,
+                   std::span<const TextRange> /*ranges*/) const override {
     return RowAnswer::only_decoded();
   }
-  RowAnswer test(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
+  RowAnswer filter(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
     return RowAnswer::only_decoded();
   }
 

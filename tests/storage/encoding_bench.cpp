@@ -280,7 +280,7 @@ void narrow_rows(benchmark::State& state, const Source& source, Way way,
   RunBuffer buffer;
   uint64_t passed = 0;
   for (auto _ : state) {
-    const auto on_codes = chunk.test(predicate);
+    const auto on_codes = chunk.filter(predicate);
     if (way == Way::kCodes && !on_codes) return state.SkipWithError("only decoded");
     for (uint32_t first = 0; first < kRows; first += kVectorRows) {
       std::fill(std::begin(words), std::end(words), ~uint64_t{0});
@@ -288,7 +288,7 @@ void narrow_rows(benchmark::State& state, const Source& source, Way way,
         on_codes->narrow(first, kVectorRows, words);
       } else {
         const ColumnRun run = chunk.decode(first, kVectorRows, &buffer);
-        ChunkTest::of_values(run, predicate)->narrow(0, kVectorRows, words);
+        ChunkFilter::of_values(run, predicate)->narrow(0, kVectorRows, words);
       }
       for (const uint64_t word : words) passed += static_cast<uint64_t>(std::popcount(word));
     }

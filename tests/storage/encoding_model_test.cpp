@@ -343,7 +343,7 @@ void keep_some(ptrdiff_t count, std::vector<Question>* questions, Random* random
 }
 
 // Run by run, of rows of which some are no longer wanted.
-void expect_narrowed(const ChunkTest& test, uint32_t rows, const std::vector<uint64_t>& passing,
+void expect_narrowed(const ChunkFilter& filter, uint32_t rows, const std::vector<uint64_t>& passing,
                      Random* random) {
   for (uint32_t first = 0; first < rows;) {
     const auto count =
@@ -352,7 +352,7 @@ void expect_narrowed(const ChunkTest& test, uint32_t rows, const std::vector<uin
     for (uint64_t& word : words) word = (*random)() % 3 == 0 ? 0 : (*random)() | (*random)();
     if (count % 64 != 0) words[count / 64] &= (uint64_t{1} << (count % 64)) - 1;
     const std::vector<uint64_t> wanted = words;
-    test.narrow(first, count, words.data());
+    filter.narrow(first, count, words.data());
     for (uint32_t w = 0; w < bitmap_words(count); ++w) {
       const uint64_t expected = wanted[w] & passing[first / 64 + w];
       ASSERT_EQ(words[w], expected) << "rows from " << first + w * 64;
@@ -362,20 +362,20 @@ void expect_narrowed(const ChunkTest& test, uint32_t rows, const std::vector<uin
   }
 }
 
-void expect_same_by_runs(const std::optional<ChunkTest>& test, const ColumnRun& plain_run,
+void expect_same_by_runs(const std::optional<ChunkFilter>& filter, const ColumnRun& plain_run,
                          const Predicate& predicate, const std::vector<uint64_t>& passing,
                          Random* random) {
-  const auto plain = ChunkTest::of_values(plain_run, predicate);
+  const auto plain = ChunkFilter::of_values(plain_run, predicate);
   ASSERT_TRUE(plain);
   expect_narrowed(*plain, plain_run.rows, passing, random);
-  if (!test) return;
-  expect_narrowed(*test, plain_run.rows, passing, random);
-  for (uint32_t row = 0; test->passes() != Passes::kSome && row < plain_run.rows; ++row) {
-    ASSERT_EQ(bit_is_set(passing.data(), row), test->passes() == Passes::kAll) << row;
+  if (!filter) return;
+  expect_narrowed(*filter, plain_run.rows, passing, random);
+  for (uint32_t row = 0; filter->passes() != Passes::kSome && row < plain_run.rows; ++row) {
+    ASSERT_EQ(bit_is_set(passing.data(), row), filter->passes() == Passes::kAll) << row;
   }
 }
 
-// Where test() may say nothing: in zstd frames, and LIKE '%x' of symbol texts, patched ones too.
+// Where filter() may say nothing: in zstd frames, and LIKE '%x' of symbol texts, patched ones too.
 bool may_decode(const Chunk& chunk, const Predicate& predicate) {
   const Encoding encoding = chunk.encoding();
   if (encoding == Encoding::kZstd) return true;
@@ -417,9 +417,9 @@ void expect_answers(const Chunk& chunk, TestColumn* values, const std::vector<Qu
     for (size_t w = 0; w < passing.size(); ++w) {
       ASSERT_EQ(words[w], passing[w]) << name << ", rows from " << w * 64;
     }
-    const std::optional<ChunkTest> test = chunk.test(predicate);
-    ASSERT_TRUE(test || may_decode(chunk, predicate)) << name;
-    expect_same_by_runs(test, run, predicate, words, random);
+    const std::optional<ChunkFilter> filter = chunk.filter(predicate);
+    ASSERT_TRUE(filter || may_decode(chunk, predicate)) << name;
+    expect_same_by_runs(filter, run, predicate, words, random);
     ASSERT_FALSE(testing::Test::HasFatalFailure()) << name;
   };
   for (const Question& question : questions) {

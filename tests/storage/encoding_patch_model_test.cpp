@@ -236,9 +236,9 @@ TEST(EncodingPatchModel, AThawedDictionaryTakesTextsThatItLackedInTheirOrder) {
   EXPECT_EQ(thawed, 1U);
   EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kSpacedDictionary);
   expect_cells(bytes, column);
-  const auto test = Chunk::trusted(bytes).test(Predicate::between("name 30", "name 50b"));
-  ASSERT_TRUE(test) << "it is asked by its codes";
-  EXPECT_EQ(test->passes(), Passes::kSome);
+  const auto filter = Chunk::trusted(bytes).filter(Predicate::between("name 30", "name 50b"));
+  ASSERT_TRUE(filter) << "it is asked by its codes";
+  EXPECT_EQ(filter->passes(), Passes::kSome);
 }
 
 TEST(EncodingPatchModel, AConstantTextIsThawedToADictionary) {
@@ -351,10 +351,10 @@ TEST(EncodingPatchModel, APackedTextIsThawedBesideItsPatches) {
       text_bytes += text.size();
     }
     EXPECT_EQ(Chunk::trusted(bytes).text_bytes(), text_bytes);
-    const auto test = Chunk::trusted(bytes).test(Predicate::prefix("ab"));
+    const auto filter = Chunk::trusted(bytes).filter(Predicate::prefix("ab"));
     if (form == Encoding::kPackedText) {
-      ASSERT_TRUE(test) << "it is asked by its letters";
-      EXPECT_EQ(test->passes(), Passes::kSome);
+      ASSERT_TRUE(filter) << "it is asked by its letters";
+      EXPECT_EQ(filter->passes(), Passes::kSome);
     }
   }
 }

@@ -18,7 +18,7 @@ using base::Result;
 using olap::kMorselRows;  // as a query's scan has them
 using storage::kVectorRows;
 using storage::Leaf;
-using storage::encoding::ChunkTest;
+using storage::encoding::ChunkFilter;
 using storage::encoding::Passes;
 using storage::encoding::Predicate;
 using storage::encoding::ValueKind;
@@ -42,20 +42,21 @@ uint64_t sum_morsel(const Morsel& morsel, const storage::PinnedColumn& pinned, V
 // How many rows pass.
 uint64_t count_morsel(const Morsel& morsel, const storage::PinnedColumn& pinned, ValueKind kind,
                       const Predicate& predicate, storage::DecodeBuffer* buffer) {
-  const std::optional<ChunkTest> test = pinned.test(predicate);
+  const std::optional<ChunkFilter> filter = pinned.filter(predicate);
   const uint32_t rows = morsel.end - morsel.first;
-  if (test && test->passes() != Passes::kSome) return test->passes() == Passes::kAll ? rows : 0;
+  if (filter && filter->passes() != Passes::kSome)
+    return filter->passes() == Passes::kAll ? rows : 0;
   uint64_t passing = 0;
   uint64_t words[kVectorRows / 64];
   for (uint32_t first = morsel.first; first < morsel.end; first += kVectorRows) {
     const uint32_t count = std::min(kVectorRows, morsel.end - first);
     std::fill_n(words, count / 64, ~uint64_t{0});
     if (count % 64 != 0) words[count / 64] = (uint64_t{1} << (count % 64)) - 1;
-    if (test) {
-      test->narrow(first, count, words);
+    if (filter) {
+      filter->narrow(first, count, words);
     } else {
       const storage::ColumnView view = pinned.view(first, count, buffer);
-      ChunkTest::of_values({kind, count, view.values, view.nulls}, predicate)
+      ChunkFilter::of_values({kind, count, view.values, view.nulls}, predicate)
           ->narrow(0, count, words);
     }
     for (uint32_t w = 0; w < (count + 63) / 64; ++w) {

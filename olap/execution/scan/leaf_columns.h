@@ -81,11 +81,11 @@ class LeafColumns {
   void load(uint32_t column, const Selection& rows) {
     if (!loaded_[column]) read(column, rows);
   }
-  // A test on the column's codes for rows of the leaf; nullopt if the column has to be loaded and
+  // A filter on the column's codes for rows of the leaf; nullopt if the column has to be loaded and
   // compared. Valid until the reader begins with another leaf.
-  std::optional<storage::encoding::ChunkTest> test(uint32_t column,
-                                                   const storage::encoding::Predicate& predicate) {
-    return reader_.pinned(columns_[column]).test(predicate);
+  std::optional<storage::encoding::ChunkFilter> filter(
+      uint32_t column, const storage::encoding::Predicate& predicate) {
+    return reader_.pinned(columns_[column]).filter(predicate);
   }
   // From now on adds the size of decompressed values to *bytes.
   void count_decoded(uint64_t* bytes) { decoded_bytes_ = bytes; }

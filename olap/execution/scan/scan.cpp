@@ -106,8 +106,8 @@ const ScanSource::Answer& ScanSource::answer(size_t condition) {
   if (!answer.is_known) {
     const ColumnCondition& asked = conditions_[condition];
     answer.is_known = true;
-    answer.test = columns_.test(asked.predicate.column, asked.predicate.passes);
-    for (const uint32_t conjunct : asked.conjuncts) answered_[conjunct] = answer.test.has_value();
+    answer.filter = columns_.filter(asked.predicate.column, asked.predicate.passes);
+    for (const uint32_t conjunct : asked.conjuncts) answered_[conjunct] = answer.filter.has_value();
   }
   return answer;
 }
@@ -117,8 +117,8 @@ bool ScanSource::narrow_on_codes(size_t first, size_t end, uint64_t* rows) {
   bool is_narrowed = false;
   for (size_t i = first; i < end; ++i) {
     const Answer& known = answer(i);
-    if (!known.test || known.test->passes() == Passes::kAll) continue;
-    known.test->narrow(reader_.first(), count, rows);
+    if (!known.filter || known.filter->passes() == Passes::kAll) continue;
+    known.filter->narrow(reader_.first(), count, rows);
     is_narrowed = true;
     if (std::all_of(rows, rows + words_of(count), [](uint64_t word) { return word == 0; })) break;
   }

@@ -88,13 +88,13 @@ class ScanSource {
   bool has_output() const { return has_output_; }
 
  private:
-  // The test of a condition on codes in this morsel.
+  // The filter of a condition on codes in this morsel.
   struct Answer {
-    bool is_known = false;  // the test has been requested
-    std::optional<storage::encoding::ChunkTest> test;
+    bool is_known = false;  // the filter has been requested
+    std::optional<storage::encoding::ChunkFilter> filter;
   };
 
-  // Sets selection_ to the rows that pass all predicates, or those that pass the tests on codes.
+  // Sets selection_ to the rows that pass all predicates, or those that pass the filters on codes.
   void select(const storage::Leaf& leaf);
   void select_on_codes(const storage::Leaf& leaf);
   void keep_found(const Selection& rows);

@@ -1,4 +1,4 @@
-#include "storage/encoding/chunk_test.h"
+#include "storage/encoding/chunk_filter.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,36 +38,37 @@ class RangeOfRefs {
 
 }  // namespace
 
-ChunkTest::ChunkTest(RowAnswer answer, const uint64_t* nulls, uint64_t flip)
-    : passes_(answer.passes), nulls_(nulls), flip_(flip), test_(std::move(answer.test)) {
+ChunkFilter::ChunkFilter(RowAnswer answer, const uint64_t* nulls, uint64_t flip)
+    : passes_(answer.passes), nulls_(nulls), flip_(flip), filter_(std::move(answer.filter)) {
   if (passes_ == Passes::kNone) nulls_ = nullptr;
   if (passes_ == Passes::kAll && nulls_ != nullptr) passes_ = Passes::kSome;
 }
 
-ChunkTest ChunkTest::of_nulls(bool wants_null, const uint64_t* nulls, bool all_null) {
+ChunkFilter ChunkFilter::of_nulls(bool wants_null, const uint64_t* nulls, bool all_null) {
   if (all_null || nulls == nullptr) {
     return {RowAnswer::all_or_none(wants_null == all_null), nullptr};
   }
   return {RowAnswer::all_or_none(true), nulls, wants_null ? ~uint64_t{0} : 0};
 }
 
-std::optional<ChunkTest> ChunkTest::of_texts(const ColumnRun& run, const Predicate& predicate) {
+std::optional<ChunkFilter> ChunkFilter::of_texts(const ColumnRun& run, const Predicate& predicate) {
   const auto* const texts = run.as<base::StringRef>();
   const auto text_of = [texts](uint32_t row) { return texts[row].view(); };
   if (predicate.question() == Predicate::Question::kSuffix) {
-    return ChunkTest(test_texts(text_of, predicate.suffix()), run.nulls);
+    return ChunkFilter(filter_texts(text_of, predicate.suffix()), run.nulls);
   }
   if (predicate.question() != Predicate::Question::kTexts) return std::nullopt;
   if (predicate.texts().size() != 1) {
-    return ChunkTest(test_texts(text_of, predicate.texts()), run.nulls);
+    return ChunkFilter(filter_texts(text_of, predicate.texts()), run.nulls);
   }
-  return ChunkTest(
-      test_texts([texts](uint32_t row) -> const base::StringRef& { return texts[row]; },
-                 RangeOfRefs(predicate.texts()[0])),
+  return ChunkFilter(
+      filter_texts([texts](uint32_t row) -> const base::StringRef& { return texts[row]; },
+                   RangeOfRefs(predicate.texts()[0])),
       run.nulls);
 }
 
-std::optional<ChunkTest> ChunkTest::of_values(const ColumnRun& run, const Predicate& predicate) {
+std::optional<ChunkFilter> ChunkFilter::of_values(const ColumnRun& run,
+                                                  const Predicate& predicate) {
   using Question = Predicate::Question;
   const Question question = predicate.question();
   if (question == Question::kIsNull || question == Question::kIsNotNull) {
@@ -77,16 +78,17 @@ std::optional<ChunkTest> ChunkTest::of_values(const ColumnRun& run, const Predic
   if (question != Question::kKeys) return std::nullopt;
   const auto& ranges = predicate.keys();
   switch (run.kind) {
-    case ValueKind::kInt32: return ChunkTest(test_values(run.as<int32_t>(), ranges), run.nulls);
-    case ValueKind::kInt64: return ChunkTest(test_values(run.as<int64_t>(), ranges), run.nulls);
-    case ValueKind::kDouble: return ChunkTest(test_values(run.as<double>(), ranges), run.nulls);
-    case ValueKind::kBoolean: return ChunkTest(test_values(run.as<uint8_t>(), ranges), run.nulls);
+    case ValueKind::kInt32: return ChunkFilter(filter_values(run.as<int32_t>(), ranges), run.nulls);
+    case ValueKind::kInt64: return ChunkFilter(filter_values(run.as<int64_t>(), ranges), run.nulls);
+    case ValueKind::kDouble: return ChunkFilter(filter_values(run.as<double>(), ranges), run.nulls);
+    case ValueKind::kBoolean:
+      return ChunkFilter(filter_values(run.as<uint8_t>(), ranges), run.nulls);
     case ValueKind::kText: break;
   }
   return std::nullopt;
 }
 
-void ChunkTest::narrow(uint32_t first, uint32_t count, uint64_t* words) const {
+void ChunkFilter::narrow(uint32_t first, uint32_t count, uint64_t* words) const {
   if (passes_ == Passes::kNone)
     return static_cast<void>(std::fill_n(words, bitmap_words(count), 0));
   if (nulls_ != nullptr) {
@@ -94,7 +96,7 @@ void ChunkTest::narrow(uint32_t first, uint32_t count, uint64_t* words) const {
       words[w] &= ~(nulls_[first / 64 + w] ^ flip_);
     }
   }
-  if (test_ != nullptr) test_->narrow(first, count, words);
+  if (filter_ != nullptr) filter_->narrow(first, count, words);
 }
 
 }  // namespace diptych::storage::encoding

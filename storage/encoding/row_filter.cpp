@@ -1,4 +1,4 @@
-#include "storage/encoding/row_test.h"
+#include "storage/encoding/row_filter.h"
 
 #include <algorithm>
 #include <limits>
@@ -30,9 +30,10 @@ void select_in(const Lane* values, uint32_t count, std::span<const CodeRange> ra
   }
 }
 
-class CodeTest final : public RowTest {
+class CodeFilter final : public RowFilter {
  public:
-  CodeTest(Codes codes, std::vector<CodeRange> ranges) : codes_(codes), ranges_(std::move(ranges)) {
+  CodeFilter(Codes codes, std::vector<CodeRange> ranges)
+      : codes_(codes), ranges_(std::move(ranges)) {
     if (ranges_.size() <= kPassesMax || ranges_.back().last >= kMembersMax) return;
     members_.resize(ranges_.back().last / 64 + 1);
     for (const CodeRange& range : ranges_) {
@@ -83,9 +84,9 @@ class CodeTest final : public RowTest {
 
 // Signed or unsigned: select_range() compares differences.
 template <class Value>
-class ValueTest final : public RowTest {
+class ValueFilter final : public RowFilter {
  public:
-  ValueTest(const Value* values, std::span<const KeyRange> ranges) : values_(values) {
+  ValueFilter(const Value* values, std::span<const KeyRange> ranges) : values_(values) {
     using Key = std::conditional_t<std::is_same_v<Value, double>, int64_t, Value>;
     using Limits = std::numeric_limits<Key>;
     for (const KeyRange& range : ranges) {
@@ -139,7 +140,7 @@ class ValueTest final : public RowTest {
 
 }  // namespace
 
-void RowTest::narrow(uint32_t first, uint32_t count, uint64_t* words) const {
+void RowFilter::narrow(uint32_t first, uint32_t count, uint64_t* words) const {
   uint64_t passing[kVectorRows / 64];
   for (uint32_t done = 0; done < count; done += kVectorRows, words += kVectorRows / 64) {
     const uint32_t run = std::min(kVectorRows, count - done);
@@ -151,7 +152,7 @@ void RowTest::narrow(uint32_t first, uint32_t count, uint64_t* words) const {
   }
 }
 
-RowAnswer test_codes(Codes codes, uint64_t code_max, std::vector<CodeRange> ranges) {
+RowAnswer filter_codes(Codes codes, uint64_t code_max, std::vector<CodeRange> ranges) {
   // A chunk from a file may have a dictionary that is longer than its codes are wide.
   code_max = std::min(code_max, (uint64_t{1} << codes.bits) - 1);
   while (!ranges.empty() && ranges.back().first > code_max) ranges.pop_back();
@@ -160,19 +161,19 @@ RowAnswer test_codes(Codes codes, uint64_t code_max, std::vector<CodeRange> rang
   if (ranges.front().first == 0 && ranges.front().last >= code_max) {
     return RowAnswer::all_or_none(true);
   }
-  return {Passes::kSome, std::make_unique<CodeTest>(codes, std::move(ranges))};
+  return {Passes::kSome, std::make_unique<CodeFilter>(codes, std::move(ranges))};
 }
 
 template <class Value>
-RowAnswer test_values(const Value* values, std::span<const KeyRange> ranges) {
-  auto test = std::make_unique<ValueTest<Value>>(values, ranges);
-  if (test->is_empty()) return RowAnswer::all_or_none(false);
-  return {Passes::kSome, std::move(test)};
+RowAnswer filter_values(const Value* values, std::span<const KeyRange> ranges) {
+  auto filter = std::make_unique<ValueFilter<Value>>(values, ranges);
+  if (filter->is_empty()) return RowAnswer::all_or_none(false);
+  return {Passes::kSome, std::move(filter)};
 }
-template RowAnswer test_values(const int32_t*, std::span<const KeyRange>);
-template RowAnswer test_values(const int64_t*, std::span<const KeyRange>);
-template RowAnswer test_values(const double*, std::span<const KeyRange>);
-template RowAnswer test_values(const uint8_t*, std::span<const KeyRange>);
+template RowAnswer filter_values(const int32_t*, std::span<const KeyRange>);
+template RowAnswer filter_values(const int64_t*, std::span<const KeyRange>);
+template RowAnswer filter_values(const double*, std::span<const KeyRange>);
+template RowAnswer filter_values(const uint8_t*, std::span<const KeyRange>);
 
 bool in_ranges(std::span<const KeyRange> ranges, int64_t key) {
   const auto above =

@@ -1,7 +1,7 @@
-// RowTest: a predicate whose constants became what the rows of one chunk, or of one array, are
+// RowFilter: a predicate whose constants became what the rows of one chunk, or of one array, are
 // compared with: codes, words of letters, plain values. Made once, asked run by run.
 //
-// Rows are asked for by a bitmap and answered in it, so that tests of several columns follow each
+// Rows are asked for by a bitmap and answered in it, so that filters of several columns follow each
 // other; 64 rows of which none is wanted any more are not looked at where a row costs something.
 //
 // Memory    what it was made of stays, and is not written, while it is used.
@@ -25,9 +25,9 @@
 
 namespace diptych::storage::encoding {
 
-class RowTest {
+class RowFilter {
  public:
-  virtual ~RowTest() = default;
+  virtual ~RowFilter() = default;
 
   // Clears bit i of bitmap_words(count) words where row first + i does not pass. `first` is a
   // multiple of 64. Bits behind row `count` are 0, and stay so.
@@ -43,10 +43,10 @@ class RowTest {
 // What is known of all rows together.
 enum class Passes : uint8_t { kNone, kSome, kAll };
 
-// `test`: nullptr unless `passes` is kSome; and then, if the rows are to be decoded and compared.
+// `filter`: nullptr unless `passes` is kSome; and then, if the rows are to be decoded and compared.
 struct RowAnswer {
   Passes passes = Passes::kSome;
-  std::unique_ptr<RowTest> test;
+  std::unique_ptr<RowFilter> filter;
 
   static RowAnswer all_or_none(bool all) { return {all ? Passes::kAll : Passes::kNone, nullptr}; }
   static RowAnswer only_decoded() { return {}; }
@@ -59,20 +59,21 @@ struct CodeRange {
 };
 
 // The ranges are sorted and disjoint, and no code is above code_max.
-RowAnswer test_codes(Codes codes, uint64_t code_max, std::vector<CodeRange> ranges);
+RowAnswer filter_codes(Codes codes, uint64_t code_max, std::vector<CodeRange> ranges);
 
 // Of plain values; Value: int32_t, int64_t, double, uint8_t (booleans).
 template <class Value>
-RowAnswer test_values(const Value* values, std::span<const KeyRange> ranges);
+RowAnswer filter_values(const Value* values, std::span<const KeyRange> ranges);
 
 // True if the key is in one of the ranges, which are sorted and disjoint.
 bool in_ranges(std::span<const KeyRange> ranges, int64_t key);
 
 // Of texts that are looked at one by one: text_of(row) is the row's.
 template <class TextOf, class Holds>
-class TextTest final : public RowTest {
+class TextFilter final : public RowFilter {
  public:
-  TextTest(TextOf text_of, Holds holds) : text_of_(std::move(text_of)), holds_(std::move(holds)) {}
+  TextFilter(TextOf text_of, Holds holds)
+      : text_of_(std::move(text_of)), holds_(std::move(holds)) {}
 
  private:
   void select(uint32_t first, uint32_t count, const uint64_t* wanted,
@@ -92,26 +93,26 @@ class TextTest final : public RowTest {
 // holds(text_of(row)): whether the row passes.
 template <class TextOf, class Holds>
   requires std::is_invocable_r_v<bool, Holds, std::invoke_result_t<TextOf, uint32_t>>
-RowAnswer test_texts(TextOf text_of, Holds holds) {
+RowAnswer filter_texts(TextOf text_of, Holds holds) {
   return {Passes::kSome,
-          std::make_unique<TextTest<TextOf, Holds>>(std::move(text_of), std::move(holds))};
+          std::make_unique<TextFilter<TextOf, Holds>>(std::move(text_of), std::move(holds))};
 }
 template <class TextOf>
-RowAnswer test_texts(TextOf text_of, std::span<const TextRange> ranges) {
+RowAnswer filter_texts(TextOf text_of, std::span<const TextRange> ranges) {
   if (ranges.empty()) return RowAnswer::all_or_none(false);
   if (ranges.size() == 1) {
-    return test_texts(std::move(text_of),
-                      [range = ranges[0]](std::string_view text) { return range.holds(text); });
+    return filter_texts(std::move(text_of),
+                        [range = ranges[0]](std::string_view text) { return range.holds(text); });
   }
-  return test_texts(std::move(text_of),
-                    [own = std::vector(ranges.begin(), ranges.end())](std::string_view text) {
-                      return in_ranges(own, text);
-                    });
+  return filter_texts(std::move(text_of),
+                      [own = std::vector(ranges.begin(), ranges.end())](std::string_view text) {
+                        return in_ranges(own, text);
+                      });
 }
 template <class TextOf>
-RowAnswer test_texts(TextOf text_of, const Suffix& suffix) {
-  return test_texts(std::move(text_of),
-                    [suffix](std::string_view text) { return suffix.holds(text); });
+RowAnswer filter_texts(TextOf text_of, const Suffix& suffix) {
+  return filter_texts(std::move(text_of),
+                      [suffix](std::string_view text) { return suffix.holds(text); });
 }
 
 }  // namespace diptych::storage::encoding

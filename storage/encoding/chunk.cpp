@@ -13,12 +13,6 @@ base::Error corrupt(const char* what) {
   return {base::ErrorCode::kCorrupt, std::string("the chunk is damaged: ") + what};
 }
 
-// Sets the bits of the first `rows` rows to `value`, and those behind to 0.
-void fill_bits(uint64_t* words, uint32_t rows, bool value) {
-  std::fill_n(words, bitmap_words(rows), value ? ~uint64_t{0} : 0);
-  if (value && rows % 64 != 0) words[rows / 64] = (uint64_t{1} << (rows % 64)) - 1;
-}
-
 const char* header_problem(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(ChunkHeader) + kChunkTailBytes) return "it is too short for a header";
   if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0) return "it does not start at a word";
@@ -89,15 +83,6 @@ Chunk Chunk::trusted(std::span<const std::byte> bytes) {
 uint64_t Chunk::text_bytes() const {
   DIPTYCH_DCHECK(kind() == ValueKind::kText, "only texts have a length");
   return text_codec(encoding())->text_bytes(*header_);
-}
-
-Cell Chunk::at(uint32_t row, std::string* scratch) const {
-  DIPTYCH_DCHECK(row < rows(), "a read stays within its chunk");
-  if (is_null(row)) return Cell::null();
-  if (kind() == ValueKind::kText) {
-    return Cell::of_text(text_codec(encoding())->text_at(*header_, row, scratch));
-  }
-  return Cell::number(number_codec(encoding())->key_at(*header_, row));
 }
 
 const uint64_t* Chunk::run_nulls(uint32_t first, uint32_t count, RunBuffer* buffer) const {
@@ -226,21 +211,6 @@ std::optional<ChunkFilter> Chunk::filter(const Predicate& predicate) const {
       kind() == ValueKind::kText ? filter_texts(predicate) : filter_numbers(predicate);
   if (answer.passes == Passes::kSome && answer.filter == nullptr) return std::nullopt;
   return ChunkFilter(std::move(answer), header_->null_rows == 0 ? nullptr : nulls);
-}
-
-void Chunk::select(const Predicate& predicate, uint64_t* words) const {
-  std::optional<ChunkFilter> filter = this->filter(predicate);
-  fill_bits(words, rows(), !filter || filter->passes() != Passes::kNone);
-  if (filter) {
-    if (filter->passes() == Passes::kSome) filter->narrow(0, rows(), words);
-    return;
-  }
-  RunBuffer buffer;
-  for (uint32_t first = 0; first < rows(); first += kVectorRows) {
-    const uint32_t count = std::min(kVectorRows, rows() - first);
-    ChunkFilter::of_values(decode(first, count, &buffer), predicate)
-        ->narrow(0, count, words + first / 64);
-  }
 }
 
 void Chunk::prefetch_other(uint32_t row) const {

@@ -4,8 +4,7 @@
 // offset and at every value that points at others, so that no later read leaves the bytes: damage
 // is kCorrupt here and a crash never. What the bytes mean, their checksum vouches for.
 //
-// Costs     at: a code's load; of a packed text 16 lengths more on average, of kZstd a frame.
-//           decode: a run of some thousand rows is best; plain numbers are a view at no cost.
+// Costs     decode: a run of some thousand rows is best; plain numbers are a view at no cost.
 //           filter: nothing a row where the SMA or the dictionary tells that all pass, or none.
 //
 // Threads   any number of readers; patch() and patch_numbers() with no reader of the same bytes.
@@ -64,8 +63,6 @@ class Chunk {
   }
   // Of a chunk of texts: all of them together, those of null rows included.
   uint64_t text_bytes() const;
-  // A text is in the chunk, or in `scratch`.
-  Cell at(uint32_t row, std::string* scratch) const;
 
   // Rows [first, first + count); `first` is a multiple of 64. In the chunk or in the buffer.
   ColumnRun decode(uint32_t first, uint32_t count, RunBuffer* buffer) const;
@@ -77,9 +74,6 @@ class Chunk {
 
   // Which rows pass, without decoding any. Nothing: this form has to be decoded for that.
   std::optional<ChunkFilter> filter(const Predicate& predicate) const;
-  // Bit i of bitmap_words(rows()) words says whether row i passes; bits behind the last row are 0.
-  // By decoding where there is no other way.
-  void select(const Predicate& predicate, uint64_t* words) const;
 
   // A hint that patches of rows row_at(i), i < count, come.
   template <class RowAt>

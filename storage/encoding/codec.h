@@ -48,7 +48,6 @@ class Codec {
 
 class NumberCodec : public Codec {
  public:
-  virtual int64_t key_at(const ChunkHeader& chunk, uint32_t row) const = 0;
   // Keys, modulo 2^32 for the kinds of 4-byte lanes (lanes_of).
   virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                       uint32_t* out) const = 0;

@@ -134,7 +134,6 @@ struct Cell {
 
   static Cell null() { return {true, 0, {}}; }
   static Cell number(int64_t key) { return {false, key, {}}; }
-  static Cell of_double(double value) { return {false, double_key(value), {}}; }
   static Cell of_text(std::string_view text) { return {false, 0, text}; }
   bool operator==(const Cell& other) const = default;
 };

@@ -23,7 +23,6 @@ class ConstantNumbers final : public NumberCodec {
   }
   const char* problem(const ChunkHeader& /*chunk*/) const override { return nullptr; }
 
-  int64_t key_at(const ChunkHeader& chunk, uint32_t /*row*/) const override { return chunk.base; }
   void decode(const ChunkHeader& chunk, uint32_t /*first*/, uint32_t count,
               uint32_t* out) const override {
     std::fill_n(out, count, static_cast<uint32_t>(chunk.base));

@@ -77,9 +77,6 @@ class FrameCodec final : public NumberCodec {
     return chunk.holds(chunk.codes_offset, bytes) ? nullptr : "its codes end outside it";
   }
 
-  int64_t key_at(const ChunkHeader& chunk, uint32_t row) const override {
-    return static_cast<int64_t>(static_cast<uint64_t>(chunk.base) + codes_of(chunk)[row]);
-  }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               uint32_t* out) const override {
     decode_codes(codes_of(chunk), first, count, static_cast<uint32_t>(chunk.base), out);

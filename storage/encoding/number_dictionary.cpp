@@ -109,9 +109,6 @@ class NumberDictionary final : public NumberCodec {
                : "a code is not in its dictionary";
   }
 
-  int64_t key_at(const ChunkHeader& chunk, uint32_t row) const override {
-    return entry(chunk, codes_of(chunk)[row]);
-  }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               uint32_t* out) const override {
     const auto* const table = chunk.array<uint32_t>(chunk.table_offset);

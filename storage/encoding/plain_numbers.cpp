@@ -45,9 +45,6 @@ class PlainNumbers final : public NumberCodec {
     return chunk.holds(chunk.codes_offset, bytes) ? nullptr : "its values end outside it";
   }
 
-  int64_t key_at(const ChunkHeader& chunk, uint32_t row) const override {
-    return load_key(chunk.kind, place(chunk, row));
-  }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               uint32_t* out) const override {
     std::memcpy(out, place(chunk, first), count * sizeof *out);

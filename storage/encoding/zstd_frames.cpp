@@ -185,11 +185,6 @@ class ZstdNumbers final : public NumberCodec {
         });
   }
 
-  int64_t key_at(const ChunkHeader& chunk, uint32_t row) const override {
-    if (lanes_of(chunk.kind) == Lanes::k4)
-      return static_cast<int32_t>(lane_at<uint32_t>(chunk, row));
-    return static_cast<int64_t>(lane_at<uint64_t>(chunk, row));
-  }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               uint32_t* out) const override {
     decode_lanes(chunk, first, count, out);
@@ -207,14 +202,6 @@ class ZstdNumbers final : public NumberCodec {
   }
 
  private:
-  template <class Lane>
-  static Lane lane_at(const ChunkHeader& chunk, uint32_t row) {
-    Lane lane;
-    std::vector<char> content;
-    Frames(chunk).append(row / chunk.entries, decompressor().get(), &content);
-    std::memcpy(&lane, content.data() + size_t{row % chunk.entries} * sizeof lane, sizeof lane);
-    return lane;
-  }
   template <class Lane>
   static void decode_lanes(const ChunkHeader& chunk, uint32_t first, uint32_t count, Lane* out) {
     const Frames frames(chunk);

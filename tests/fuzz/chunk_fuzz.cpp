@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "storage/encoding/chunk.h"
 #include "storage/encoding/encode.h"
+#include "tests/storage/chunk_reads.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -33,20 +34,7 @@ class Exact {
   size_t size_;
 };
 
-// The cell that a run has for its row `i`.
-Cell cell_of(const ColumnRun& run, uint32_t i) {
-  if (run.is_null(i)) return Cell::null();
-  switch (run.kind) {
-    case ValueKind::kInt32: return Cell::number(run.as<int32_t>()[i]);
-    case ValueKind::kInt64: return Cell::number(run.as<int64_t>()[i]);
-    case ValueKind::kDouble: return Cell::of_double(run.as<double>()[i]);
-    case ValueKind::kBoolean: return Cell::number(run.as<uint8_t>()[i]);
-    case ValueKind::kText: break;
-  }
-  return Cell::of_text(run.as<base::StringRef>()[i].view());
-}
-
-// As a column's value has it: a damaged base may make keys that no value of the kind has.
+// As a column's value has it: bounds may be keys that no value of the kind has.
 Cell as_value(Cell cell, ValueKind kind) {
   if (cell.is_null) return cell;
   switch (kind) {
@@ -74,8 +62,8 @@ void check_decode(const Chunk& chunk, uint32_t first) {
   const ColumnRun run = chunk.decode(first, count, &buffer);
   DIPTYCH_CHECK(run.rows == count, "a run has the rows that were asked for");
   for (uint32_t i = 0; i < count; ++i) {
-    const Cell cell = as_value(chunk.at(first + i, &scratch), chunk.kind());
-    DIPTYCH_CHECK(cell == cell_of(run, i), "decode() and at() read the same");
+    const Cell cell = test::cell_at(chunk, first + i, &scratch);
+    DIPTYCH_CHECK(cell == test::cell_of(run, i), "decode() and cell_at() read the same");
   }
 }
 
@@ -96,8 +84,8 @@ void check_reads(const Chunk& chunk) {
   const uint32_t count = slots.empty() ? 0 : slots.back() + 1U;
   const ColumnRun some = chunk.decode_some(0, count, slots, &buffer);
   for (const uint16_t slot : slots) {
-    const Cell cell = as_value(chunk.at(slot, &scratch), chunk.kind());
-    DIPTYCH_CHECK(cell == cell_of(some, slot), "decode_some() and at() read the same");
+    const Cell cell = test::cell_at(chunk, slot, &scratch);
+    DIPTYCH_CHECK(cell == test::cell_of(some, slot), "decode_some() and cell_at() read the same");
   }
 }
 
@@ -105,7 +93,8 @@ void check_selects(const Chunk& chunk) {
   std::vector<uint64_t> words(bitmap_words(chunk.rows()));
   std::vector<Predicate> predicates = {Predicate::is_null(), Predicate::is_not_null()};
   std::string scratch;
-  const Cell some = chunk.rows() == 0 ? Cell::null() : chunk.at(chunk.rows() / 2, &scratch);
+  const Cell some =
+      chunk.rows() == 0 ? Cell::null() : test::cell_at(chunk, chunk.rows() / 2, &scratch);
   if (chunk.kind() == ValueKind::kText) {
     const std::string text(some.text.substr(0, 40));
     const std::string_view texts[] = {"", text, "abc", "zz"};
@@ -123,7 +112,7 @@ void check_selects(const Chunk& chunk) {
   }
   const uint32_t behind = chunk.rows() % 64;
   for (const Predicate& predicate : predicates) {
-    chunk.select(predicate, words.data());
+    test::select(chunk, predicate, words.data());
     DIPTYCH_CHECK(behind == 0 || words.back() >> behind == 0, "no row behind the last passes");
   }
 }
@@ -147,8 +136,7 @@ void check_others(const Chunk& before, const Chunk& after, uint32_t patched) {
   std::string other;
   for (const uint32_t row : rows_to_read(before.rows())) {
     if (row == patched) continue;
-    DIPTYCH_CHECK(as_value(before.at(row, &scratch), before.kind()) ==
-                      as_value(after.at(row, &other), before.kind()),
+    DIPTYCH_CHECK(test::cell_at(before, row, &scratch) == test::cell_at(after, row, &other),
                   "a patch leaves the other rows as they were");
   }
 }
@@ -165,7 +153,7 @@ void check_patches(std::span<const std::byte> bytes, const Chunk& chunk) {
       const auto reopened = Chunk::open(patched.bytes());
       DIPTYCH_CHECK(reopened.ok(), "a patched chunk is one");
       check_others(Chunk::trusted(before.bytes()), *reopened, row);
-      DIPTYCH_CHECK(as_value(reopened->at(row, &scratch), chunk.kind()) == cell,
+      DIPTYCH_CHECK(test::cell_at(*reopened, row, &scratch) == cell,
                     "a patch is what is read from then on");
     }
   }
@@ -184,7 +172,7 @@ void check_thaw_and_freeze(const Chunk& chunk) {
   if (thawed.ok()) {
     const auto opened = Chunk::open(*thawed);
     DIPTYCH_CHECK(opened.ok(), "what thaw() made is a chunk");
-    DIPTYCH_CHECK(opened->at(row, &scratch) == cell, "thaw() writes the cell");
+    DIPTYCH_CHECK(test::cell_at(*opened, row, &scratch) == cell, "thaw() writes the cell");
     check_others(chunk, *opened, row);
     check_reads(*opened);
   }
@@ -195,7 +183,7 @@ void check_thaw_and_freeze(const Chunk& chunk) {
   DIPTYCH_CHECK(opened.ok(), "what encode() made is a chunk");
   std::string other;
   for (uint32_t i = 0; i < chunk.rows(); ++i) {
-    DIPTYCH_CHECK(as_value(chunk.at(i, &scratch), chunk.kind()) == opened->at(i, &other),
+    DIPTYCH_CHECK(test::cell_at(chunk, i, &scratch) == test::cell_at(*opened, i, &other),
                   "a frozen chunk has the same values");
   }
 }

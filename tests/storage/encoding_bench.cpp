@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "storage/encoding/encode.h"
+#include "tests/storage/chunk_reads.h"
 #include "tests/storage/encoding_columns.h"
 
 namespace diptych::storage::encoding {
@@ -245,7 +246,7 @@ void select_rows(benchmark::State& state, const Source& source, const Predicate*
   const Predicate between = predicate_for(column);
   std::vector<uint64_t> words(bitmap_words(kRows));
   for (auto _ : state) {
-    chunk.select(predicate != nullptr ? *predicate : between, words.data());
+    test::select(chunk, predicate != nullptr ? *predicate : between, words.data());
     benchmark::DoNotOptimize(words.data());
   }
   const size_t plain = plain_bytes(run).size();
@@ -331,7 +332,7 @@ void read_row(benchmark::State& state, const Source& source, std::optional<Encod
   uint64_t random = 1;
   for (auto _ : state) {
     random = random * 6364136223846793005 + 1442695040888963407;
-    benchmark::DoNotOptimize(chunk.at(static_cast<uint32_t>(random >> 48), &scratch));
+    benchmark::DoNotOptimize(test::cell_at(chunk, static_cast<uint32_t>(random >> 48), &scratch));
   }
   state.SetLabel(std::string(encoding_name(chunk.encoding())));
 }

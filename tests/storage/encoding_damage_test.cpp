@@ -10,6 +10,7 @@
 #include "storage/encoding/encode.h"
 #include "storage/encoding/number_patch.h"
 #include "tests/sanitizers.h"
+#include "tests/storage/chunk_reads.h"
 #include "tests/storage/encoding_columns.h"
 
 namespace diptych::storage::encoding {
@@ -31,22 +32,23 @@ uint32_t read_everything(const Chunk& chunk) {
   }
   std::vector<uint16_t> slots;
   for (uint32_t row = 0; row < chunk.rows(); row += 7) {
-    bytes += chunk.at(row, &scratch).text.size();
+    bytes += test::cell_at(chunk, row, &scratch).text.size();
     slots.push_back(static_cast<uint16_t>(row));
   }
   EXPECT_EQ(chunk.decode_some(0, chunk.rows(), slots, &buffer).rows, chunk.rows());
   std::vector<uint64_t> words(bitmap_words(chunk.rows()));
   if (chunk.kind() == ValueKind::kText) {
-    chunk.select(Predicate::compare(Comparison::kEqual, std::string_view("abc")), words.data());
-    chunk.select(Predicate::between(std::string_view("a"), "q"), words.data());
-    chunk.select(Predicate::prefix("a"), words.data());
-    chunk.select(Predicate::suffix("abcdefghi"), words.data());
+    test::select(chunk, Predicate::compare(Comparison::kEqual, std::string_view("abc")),
+                 words.data());
+    test::select(chunk, Predicate::between(std::string_view("a"), "q"), words.data());
+    test::select(chunk, Predicate::prefix("a"), words.data());
+    test::select(chunk, Predicate::suffix("abcdefghi"), words.data());
   } else {
-    chunk.select(Predicate::between(int64_t{3}, int64_t{70}), words.data());
+    test::select(chunk, Predicate::between(int64_t{3}, int64_t{70}), words.data());
     const int64_t constants[] = {1, 3, 5, 7, 9, 11};
-    chunk.select(Predicate::in(constants), words.data());
+    test::select(chunk, Predicate::in(constants), words.data());
   }
-  chunk.select(Predicate::is_null(), words.data());
+  test::select(chunk, Predicate::is_null(), words.data());
   return run.rows + (bytes == SIZE_MAX ? 1 : 0);
 }
 

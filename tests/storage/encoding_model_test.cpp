@@ -10,6 +10,7 @@
 
 #include "storage/encoding/encode.h"
 #include "tests/sanitizers.h"
+#include "tests/storage/chunk_reads.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/kernel_targets.h"
 
@@ -51,18 +52,6 @@ std::vector<Encoded> all_forms(TestColumn* column) {
   return forms;
 }
 
-Cell cell_of(const ColumnRun& run, uint32_t i) {
-  if (run.is_null(i)) return Cell::null();
-  switch (run.kind) {
-    case ValueKind::kInt32: return Cell::number(run.as<int32_t>()[i]);
-    case ValueKind::kInt64: return Cell::number(run.as<int64_t>()[i]);
-    case ValueKind::kDouble: return Cell::of_double(run.as<double>()[i]);
-    case ValueKind::kBoolean: return Cell::number(run.as<uint8_t>()[i]);
-    case ValueKind::kText: break;
-  }
-  return Cell::of_text(run.as<base::StringRef>()[i].view());
-}
-
 // Every row's, also a null one's.
 void expect_codes(const ColumnRun& run) {
   if (run.coded.codes == nullptr) return;
@@ -85,13 +74,13 @@ void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* rand
         std::min<uint64_t>(column.rows() - first, 64 * (1 + (*random)() % 9)));
     const ColumnRun run = chunk.decode(first, count, &buffer);
     for (uint32_t i = 0; i < count; ++i) {
-      ASSERT_EQ(cell_of(run, i), column.cell(first + i)) << "decoded row " << first + i;
+      ASSERT_EQ(test::cell_of(run, i), column.cell(first + i)) << "decoded row " << first + i;
     }
     expect_codes(run);
     first += count;
   }
   for (uint32_t row = 0; row < column.rows(); row += 1 + static_cast<uint32_t>((*random)() % 9)) {
-    ASSERT_EQ(chunk.at(row, &scratch), column.cell(row)) << "row " << row;
+    ASSERT_EQ(test::cell_at(chunk, row, &scratch), column.cell(row)) << "row " << row;
   }
   std::vector<uint16_t> slots;
   for (uint32_t first = 0; first < column.rows(); first += kVectorRows) {
@@ -104,7 +93,7 @@ void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* rand
     const ColumnRun run = chunk.decode_some(first, count, slots, &buffer);
     ASSERT_EQ(run.rows, count);
     for (const uint16_t slot : slots) {
-      ASSERT_EQ(cell_of(run, slot), column.cell(first + slot)) << "one row of some, " << slot;
+      ASSERT_EQ(test::cell_of(run, slot), column.cell(first + slot)) << "one row of some, " << slot;
     }
   }
 }
@@ -411,7 +400,7 @@ void expect_answers(const Chunk& chunk, TestColumn* values, const std::vector<Qu
   const auto check = [&](const char* name, const Predicate& predicate,
                          const std::vector<uint64_t>& passing) {
     std::fill(words.begin(), words.end(), 0xfefefefefefefefe);
-    chunk.select(predicate, words.data());
+    test::select(chunk, predicate, words.data());
     ASSERT_EQ(words.back(), 0xfefefefefefefefe) << name;
     ASSERT_EQ(passing.size(), words.size() - 1) << name;
     for (size_t w = 0; w < passing.size(); ++w) {

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "storage/encoding/codec.h"
 #include "storage/encoding/encode.h"
+#include "tests/storage/chunk_reads.h"
 #include "tests/storage/encoding_columns.h"
 
 namespace diptych::storage::encoding {
@@ -24,7 +25,7 @@ void expect_cells(const ChunkBytes& bytes, const TestColumn& column) {
   uint32_t nulls = 0;
   for (uint32_t row = 0; row < column.rows(); ++row) {
     const Cell cell = column.cell(row);
-    ASSERT_EQ(chunk->at(row, &scratch), cell) << "row " << row;
+    ASSERT_EQ(test::cell_at(*chunk, row, &scratch), cell) << "row " << row;
     nulls += cell.is_null ? 1 : 0;
     if (cell.is_null) continue;
     const int64_t key = column.kind() == ValueKind::kText ? text_key(cell.text) : cell.key;
@@ -38,7 +39,7 @@ void expect_cells(const ChunkBytes& bytes, const TestColumn& column) {
   const Predicate predicate = is_text ? Predicate::compare(Comparison::kLessEqual, bound.text)
                                       : Predicate::between(kKeyMin, bound.key);
   std::vector<uint64_t> words(bitmap_words(column.rows()));
-  chunk->select(predicate, words.data());
+  test::select(*chunk, predicate, words.data());
   for (uint32_t row = 0; row < column.rows(); ++row) {
     const Cell& cell = column.cell(row);
     const bool below = is_text ? cell.text <= bound.text : cell.key <= bound.key;
@@ -290,8 +291,8 @@ TEST(EncodingPatchModel, ASpacedDictionaryForgetsWhatNoRowHas) {
   ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kSpacedDictionary);
   EXPECT_LT(bytes.size(), 512 * 8 + 2000 * 2 + 7 * text.size()) << "4 more were forgotten";
   std::string scratch;
-  EXPECT_EQ(Chunk::open(bytes)->at(1, &scratch).text, text);
-  EXPECT_EQ(Chunk::open(bytes)->at(0, &scratch).text, "abc");
+  EXPECT_EQ(test::cell_at(*Chunk::open(bytes), 1, &scratch).text, text);
+  EXPECT_EQ(test::cell_at(*Chunk::open(bytes), 0, &scratch).text, "abc");
   // Longer ones are for plain texts, which say how much they are together.
   text.resize(1025);
   ASSERT_EQ(Chunk::patch(bytes, 1, Cell::of_text(text)), Patch::kNeedsThaw);
@@ -374,7 +375,7 @@ TEST(EncodingPatchModel, PatchesAnswerWhereAllFrozenTextsDoOrNone) {
   column.set(64, cell);
   const auto expect_rows = [&](const Predicate& predicate, uint32_t count, bool patched) {
     std::vector<uint64_t> words(bitmap_words(1000));
-    Chunk::trusted(bytes).select(predicate, words.data());
+    test::select(Chunk::trusted(bytes), predicate, words.data());
     EXPECT_EQ(bit_is_set(words.data(), 64), patched);
     uint32_t rows = 0;
     for (uint32_t row = 0; row < 1000; ++row) rows += bit_is_set(words.data(), row) ? 1 : 0;
@@ -415,7 +416,7 @@ TEST(EncodingPatchModel, AFullHeapSaysSo) {
   EXPECT_GT(taken, 50U);
   bytes = *thaw(Chunk::trusted(bytes), 7, Cell::of_text(longer), NullRoom::kMap);
   std::string scratch;
-  EXPECT_EQ(Chunk::open(bytes)->at(7, &scratch), Cell::of_text(longer));
+  EXPECT_EQ(test::cell_at(*Chunk::open(bytes), 7, &scratch), Cell::of_text(longer));
 }
 
 // Of memory that nobody writes: a text is refused for its size before it is read.

@@ -100,14 +100,6 @@ void Partition::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
   store_->insert(rows, ordinals);
 }
 
-uint32_t Partition::insert(base::RowId row_id, const std::byte* row,
-                           const std::byte* strings_base) {
-  const NewRow one{row_id, row, strings_base};
-  uint32_t ordinal = 0;
-  store_->insert({&one, 1}, &ordinal);
-  return ordinal;
-}
-
 void Partition::prefetch(std::span<const uint32_t> ordinals,
                          std::span<const base::ColumnId> columns) {
   store_->prefetch(ordinals, columns);
@@ -120,14 +112,6 @@ void Partition::update(std::span<const uint32_t> ordinals, base::ColumnId column
 
 void Partition::note_writes(std::span<const uint32_t> ordinals) {
   store_->note_writes(ordinals);
-}
-
-void Partition::update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
-                       const std::byte* strings_base) {
-  // A record that begins at the strings' base, wherever the cell is.
-  const auto offset = reinterpret_cast<uintptr_t>(cell) - reinterpret_cast<uintptr_t>(strings_base);
-  store_->note_writes({&ordinal, 1});
-  store_->update({&ordinal, 1}, column, {&strings_base, 1}, offset);
 }
 
 void Partition::erase(uint32_t ordinal) {

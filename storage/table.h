@@ -73,7 +73,6 @@ class Partition {
   // a damaged or failing disk: the partition is then useless.
   // In their order; sets the ordinal of each.
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
-  uint32_t insert(base::RowId row_id, const std::byte* row, const std::byte* strings_base);
   // A bulk load's way past the pages. How many rows insert() would put into slots and pages that
   // are there before it began a new range; where 0, append_block makes a block's rows a compressed
   // block behind all others, and gives the first one's ordinal. Nothing, where blocks are not
@@ -94,8 +93,6 @@ class Partition {
   void update(std::span<const uint32_t> ordinals, base::ColumnId column,
               std::span<const std::byte* const> records, size_t cell_offset);
   void note_writes(std::span<const uint32_t> ordinals);
-  void update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
-              const std::byte* strings_base);
   void erase(uint32_t ordinal);
   void prefetch_erase(uint32_t ordinal) const;
   // Between batches: turns full, quiet pages into blocks, and freezes columns of compressed blocks

@@ -10,6 +10,7 @@
 
 #include "propagation/export/update_queue.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 
 namespace diptych::dispatcher {
@@ -37,7 +38,7 @@ TEST(PrimaryRestore, ARowOutsideOfItsPartitionIsRefused) {
       const uint32_t moved_by = row_id == kMoved ? beside : 0;
       const base::PartitionId to((rows.partition_of(row_id).value + moved_by) % kPartitions);
       record.encode(random.row());
-      rows.partition(to).insert(row_id, record.row(), record.strings_base());
+      storage::test::insert_row(rows.partition(to), row_id, record.row(), record.strings_base());
     }
     propagation::UpdateQueue updates;
     oltp::Engine engine(&catalog, oltp::EngineOptions{}, &updates);

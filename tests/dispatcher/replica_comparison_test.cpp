@@ -14,6 +14,7 @@
 #include "propagation/bulk_load.h"
 #include "propagation/export/update_queue.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 
 namespace diptych::dispatcher {
@@ -83,7 +84,8 @@ class ReplicaComparisonTest : public ::testing::Test {
     changed.set(column, value);
     RecordRow record(layout_);
     record.encode(changed);
-    partition(id).update(tid(id).ordinal, column, record.cell(column), record.strings_base());
+    storage::test::update_cell(partition(id), tid(id).ordinal, column, record.cell(column),
+                               record.strings_base());
   }
 
   const int32_t row_count_;
@@ -137,9 +139,9 @@ TEST_F(ReplicaComparisonTest, FindsARowThatOnlyTheColumnarReplicaHas) {
   const base::RowId surplus(1'000'000);
   RecordRow record(layout_);
   record.encode(rows_[0]);
-  replica_.table(kTable)
-      .partition(replica_.table(kTable).partition_of(surplus))
-      .insert(surplus, record.row(), record.strings_base());
+  storage::Table& table = replica_.table(kTable);
+  storage::test::insert_row(table.partition(table.partition_of(surplus)), surplus, record.row(),
+                            record.strings_base());
   const auto found = differences();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0], HasSubstr(row(surplus) + ": only in the OLAP replica"));
@@ -149,7 +151,7 @@ TEST_F(ReplicaComparisonTest, FindsASecondRowWithTheSameRowId) {
   const base::RowId twice = row_ids_[5];
   RecordRow record(layout_);
   record.encode(rows_[5]);
-  partition(twice).insert(twice, record.row(), record.strings_base());
+  storage::test::insert_row(partition(twice), twice, record.row(), record.strings_base());
   const auto found = differences();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0], HasSubstr(row(twice) + ": only in the OLAP replica"));

@@ -14,6 +14,7 @@
 
 #include "tests/olap/exec_naive.h"
 #include "tests/olap/sql_fixture.h"
+#include "tests/storage/one_row.h"
 
 namespace diptych::olap {
 namespace {
@@ -90,7 +91,7 @@ class AnswersTest : public testing::TestWithParam<std::string> {
         ASSERT_TRUE(base::store_value(layout.columns[c], row[c], bytes.data()).ok()) << line;
       }
       const base::RowId id(next_row_id_++);
-      table.partition(table.partition_of(id)).insert(id, bytes.data(), nullptr);
+      storage::test::insert_row(table.partition(table.partition_of(id)), id, bytes.data(), nullptr);
     }
     rows_.push_back(rows.size());
   }

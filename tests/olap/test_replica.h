@@ -14,6 +14,7 @@
 #include "base/types.h"
 #include "base/value.h"
 #include "storage/table.h"
+#include "tests/storage/one_row.h"
 
 namespace diptych::olap::test {
 
@@ -77,7 +78,8 @@ class TestReplica {
     }
     const base::RowId row_id(next_row_id_++);
     const base::PartitionId partition = table.partition_of(row_id);
-    const uint32_t ordinal = table.partition(partition).insert(row_id, bytes.data(), nullptr);
+    const uint32_t ordinal =
+        storage::test::insert_row(table.partition(partition), row_id, bytes.data(), nullptr);
     tids_.push_back({id, partition, ordinal});
   }
   // Erases the row that the n-th insert made.
@@ -101,8 +103,8 @@ class TestReplica {
       const auto* const from = reinterpret_cast<const std::byte*>(view.data());
       bytes.insert(bytes.end(), from, from + view.size());
     }
-    table.partition(tids_[n].partition)
-        .update(tids_[n].ordinal, base::ColumnId(column), bytes.data() + cell.offset, bytes.data());
+    storage::test::update_cell(table.partition(tids_[n].partition), tids_[n].ordinal,
+                               base::ColumnId(column), bytes.data() + cell.offset, bytes.data());
   }
   // Hot pages become blocks.
   void compact() {

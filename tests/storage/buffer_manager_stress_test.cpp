@@ -15,6 +15,7 @@
 #include "storage/replica_files.h"
 #include "storage/replica_snapshot.h"
 #include "tests/storage/kept_replica.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 #include "tests/storage/temporary_directory.h"
 
@@ -93,7 +94,9 @@ TEST(BufferManagerStress, ScansSeeWhatWasWrittenThoughLittleOfItFitsInMemory) {
   Partition& partition = kept.partition();
   NumbersRecord record;
   for (uint32_t row = 0; row < kRows; ++row) {
-    ASSERT_EQ(partition.insert(base::RowId(row), record.of(row, 0), record.strings_base()), row);
+    ASSERT_EQ(
+        test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base()),
+        row);
   }
   partition.compact_all();
   ASSERT_TRUE(kept.buffers().trim().ok());
@@ -104,7 +107,7 @@ TEST(BufferManagerStress, ScansSeeWhatWasWrittenThoughLittleOfItFitsInMemory) {
       record.of(row, round);
       rounds[row] = round;
       for (uint16_t c = 1; c < 3; ++c) {
-        partition.update(row, ColumnId(c), record.cell(c), record.strings_base());
+        test::update_cell(partition, row, ColumnId(c), record.cell(c), record.strings_base());
       }
     }
     for (int i = 0; i < 8; ++i) partition.compact();
@@ -144,7 +147,7 @@ TEST(BufferManagerStress, WhoWaitsForALoadIsNotLeftWithALaterOneThatNobodyWaitsF
   Partition& partition = kept.partition();
   NumbersRecord record;
   for (uint32_t row = 0; row < kRows; ++row) {
-    partition.insert(base::RowId(row), record.of(row, 0), record.strings_base());
+    test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base());
   }
   partition.compact_all();
   ASSERT_TRUE(kept.buffers().trim().ok());
@@ -207,7 +210,7 @@ TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaitin
   Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
   NumbersRecord record;
   for (uint32_t row = 0; row < kRows; ++row) {
-    partition.insert(base::RowId(row), record.of(row, 0), record.strings_base());
+    test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base());
   }
   partition.compact_all();
   ASSERT_TRUE(replica.buffers()->trim().ok());
@@ -215,7 +218,7 @@ TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaitin
   // Chunks that only the snapshot has: it goes while the last of them are written.
   for (uint32_t row = 0; row < kRows; row += 7) {
     record.of(row, 1);
-    partition.update(row, ColumnId(1), record.cell(1), record.strings_base());
+    test::update_cell(partition, row, ColumnId(1), record.cell(1), record.strings_base());
   }
   held.hold();
   std::thread trim([&] { EXPECT_TRUE(replica.buffers()->trim().ok()); });
@@ -245,7 +248,7 @@ TEST(BufferManagerStress, AChunkThatATrimWritesDoesNotGoMeanwhile) {
   Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
   NumbersRecord record;
   for (uint32_t row = 0; row < kRows; ++row) {
-    partition.insert(base::RowId(row), record.of(row, 0), record.strings_base());
+    test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base());
   }
   partition.compact_all();
   auto snapshot = std::make_unique<ReplicaSnapshot>(&replica);
@@ -254,7 +257,7 @@ TEST(BufferManagerStress, AChunkThatATrimWritesDoesNotGoMeanwhile) {
     record.of(row, 1);
     rounds[row] = 1;
     for (uint16_t c = 0; c < 3; ++c) {
-      partition.update(row, ColumnId(c), record.cell(c), record.strings_base());
+      test::update_cell(partition, row, ColumnId(c), record.cell(c), record.strings_base());
     }
   }
   ASSERT_TRUE(save_replica(directory.path(), &replica, {}).ok());

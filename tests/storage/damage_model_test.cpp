@@ -17,6 +17,7 @@
 #include "storage/inspection.h"
 #include "storage/replica_files.h"
 #include "tests/sanitizers.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 #include "tests/storage/temporary_directory.h"
 
@@ -199,7 +200,7 @@ class DamageModel : public testing::Test {
                    std::string(words[random.below(5)]), random.text(12), int64_t{any}, sentence,
                    static_cast<double>(random.random()()) / 3, std::string(words[random.below(5)]),
                    random.text(12)}));
-      partition.insert(base::RowId(i), record.row(), record.strings_base());
+      test::insert_row(partition, base::RowId(i), record.row(), record.strings_base());
     }
     for (uint32_t i = 5; i < kRows; i += 17) partition.erase(i);
     for (int look = 0; look < 200; ++look) partition.compact();
@@ -208,7 +209,7 @@ class DamageModel : public testing::Test {
                                             std::string(), int64_t{0}, std::string(), 0.0,
                                             std::string("terminal"), std::string("never before")}));
     for (const ColumnId thawed : {ColumnId(8), ColumnId(9)}) {
-      partition.update(0, thawed, record.cell(thawed), record.strings_base());
+      test::update_cell(partition, 0, thawed, record.cell(thawed), record.strings_base());
     }
   }
   Result<void> read_column(const Leaf& leaf, uint32_t table, size_t column,

@@ -5,6 +5,7 @@
 
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/partition_model.h"
 #include "tests/storage/record_rows.h"
 
@@ -90,7 +91,7 @@ TEST(EncodedRows, AreABlockOfTheMostRowsWithAKibibyteOfTextEach) {
   // A text that the dictionary lacks.
   test::RecordRow record(layout);
   record.encode(test::TestRow(layout, {random.text(401)}));
-  partition.update(77'770, column, record.cell(column), record.strings_base());
+  test::update_cell(partition, 77'770, column, record.cell(column), record.strings_base());
   ASSERT_EQ(partition.leaf(0).form(), LeafForm::kCompressed);
   EXPECT_TRUE(partition.leaf(0).storage(column).thawed);
   for (uint32_t i = 0; i < kBlockRowsMax; i += 7'777) {

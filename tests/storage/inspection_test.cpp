@@ -5,6 +5,7 @@
 
 #include "storage/buffer_manager.h"
 #include "storage/leaf_directory.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/saved_replica.h"
 
 namespace diptych::storage {
@@ -150,7 +151,7 @@ TEST(Inspection, TellsTheTemperatureOfRowsAndColumns) {
   for (uint32_t i = 0; i < kBlockRowsMin; ++i) {
     if (!partition.leaf(0).lives(i)) continue;
     record.encode(random.row());
-    partition.update(i, written, record.cell(written), record.strings_base());
+    test::update_cell(partition, i, written, record.cell(written), record.strings_base());
   }
   ASSERT_TRUE(partition.leaf(0).storage(written).thawed);
   ASSERT_TRUE(source.save().ok());

@@ -18,6 +18,7 @@
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/leaf_forms.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 
 namespace diptych::storage::test {
@@ -91,7 +92,8 @@ class PartitionModel {
   uint32_t insert(const TestRow& row) {
     record_.encode(row);
     const base::RowId row_id(random_.random()());
-    const uint32_t ordinal = partition_->insert(row_id, record_.row(), record_.strings_base());
+    const uint32_t ordinal =
+        test::insert_row(*partition_, row_id, record_.row(), record_.strings_base());
     count_row();
     EXPECT_TRUE(rows_.emplace(ordinal, Row{row_id, row}).second) << "ordinal " << ordinal;
     return ordinal;
@@ -127,7 +129,7 @@ class PartitionModel {
     record_.encode(row);
     partition_->prefetch_erase(ordinal);
     partition_->prefetch({&ordinal, 1}, {&column, 1});
-    partition_->update(ordinal, column, record_.cell(column), record_.strings_base());
+    test::update_cell(*partition_, ordinal, column, record_.cell(column), record_.strings_base());
     ++changes_[column.value];
   }
   // Of many rows of one block, together.

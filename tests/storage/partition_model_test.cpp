@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 
 namespace diptych::storage {
@@ -109,12 +110,12 @@ TEST(Partition, LeavesABusyRangeInItsPages) {
   RecordRow record(layout);
   record.encode(rows.row());
   for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
-    partition.insert(RowId(i), record.row(), record.strings_base());
+    test::insert_row(partition, RowId(i), record.row(), record.strings_base());
   }
   const size_t pages = partition.leaf_count();
   for (int call = 0; call < 3; ++call) {
     for (uint32_t i = 0; i < kBlockRowsDefault / 4; ++i) {
-      partition.update(i, ColumnId(0), record.cell(ColumnId(0)), record.strings_base());
+      test::update_cell(partition, i, ColumnId(0), record.cell(ColumnId(0)), record.strings_base());
     }
     EXPECT_EQ(partition.compact(), 0U);
   }
@@ -134,7 +135,7 @@ TEST(Partition, CompactsUntilItsTimeIsUp) {
   RecordRow record(layout);
   for (uint32_t i = 0; i < kRanges * kBlockRowsMin; ++i) {
     if (i % 100 == 0) record.encode(rows.row());
-    partition.insert(RowId(i), record.row(), record.strings_base());
+    test::insert_row(partition, RowId(i), record.row(), record.strings_base());
   }
   const auto made = [&] { return partition.figures().blocks_made; };
   EXPECT_EQ(partition.compact(), 0U) << "the inserts made every range busy";
@@ -175,7 +176,7 @@ TEST(Partition, KeepsItsMemoryFlatInAConstantSizeRun) {
   std::vector<uint32_t> live;
   const auto insert = [&] {
     record.encode(rows.row());
-    live.push_back(partition.insert(RowId(1), record.row(), record.strings_base()));
+    live.push_back(test::insert_row(partition, RowId(1), record.row(), record.strings_base()));
   };
   for (int i = 0; i < 5'000; ++i) insert();
   size_t settled = 0;
@@ -187,8 +188,8 @@ TEST(Partition, KeepsItsMemoryFlatInAConstantSizeRun) {
       insert();
       const ColumnId column = rows.column();
       record.encode(rows.row());
-      partition.update(live[rows.below(live.size())], column, record.cell(column),
-                       record.strings_base());
+      test::update_cell(partition, live[rows.below(live.size())], column, record.cell(column),
+                        record.strings_base());
     }
     partition.compact();
     if (round == 9) settled = partition.memory_bytes();
@@ -203,7 +204,7 @@ TEST(Partition, KnowsNothingOfADoubleColumnThatHoldsNan) {
   RecordRow record(layout);
   const auto insert = [&](double value) {
     record.encode(TestRow(layout, {int64_t{1}, value, std::monostate()}));
-    partition.insert(RowId(1), record.row(), record.strings_base());
+    test::insert_row(partition, RowId(1), record.row(), record.strings_base());
   };
   EXPECT_EQ(partition.leaf_count(), 0U);
   insert(2.5);

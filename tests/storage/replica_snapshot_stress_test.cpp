@@ -17,6 +17,7 @@
 #include "tests/mutant.h"
 #include "tests/relaxed_atomic.h"
 #include "tests/storage/kept_replica.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 #include "tests/storage/temporary_directory.h"
 
@@ -118,7 +119,7 @@ class RoundsWriter {
   void insert(uint32_t row) {
     encode(row, 1);
     const uint32_t ordinal =
-        partition_->insert(base::RowId(row), record_.row(), record_.strings_base());
+        test::insert_row(*partition_, base::RowId(row), record_.row(), record_.strings_base());
     EXPECT_EQ(ordinal, row);
     rows_[row] = 1;
   }
@@ -127,7 +128,8 @@ class RoundsWriter {
       if (rows_[row] == 0) continue;
       encode(row, round);
       for (const uint16_t c : std::initializer_list<uint16_t>{1, 2}) {
-        partition_->update(row, ColumnId(c), record_.cell(ColumnId(c)), record_.strings_base());
+        test::update_cell(*partition_, row, ColumnId(c), record_.cell(ColumnId(c)),
+                          record_.strings_base());
       }
       rows_[row] = round;
     }

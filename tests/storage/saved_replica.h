@@ -18,6 +18,7 @@
 #include "storage/replica_files.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 #include "tests/storage/temporary_directory.h"
 
@@ -55,7 +56,8 @@ class SavedReplica {
         const base::PartitionId p = replica_.table(base::TableId(t)).partition_of(row_id);
         Partition& partition = replica_.table(base::TableId(t)).partition(p);
         record.encode(random.row());
-        const uint32_t ordinal = partition.insert(row_id, record.row(), record.strings_base());
+        const uint32_t ordinal =
+            test::insert_row(partition, row_id, record.row(), record.strings_base());
         if (random.below(4) == 0) partition.erase(ordinal);
       }
       for (uint32_t p = 0; p < replica_.partition_count(); ++p) {
@@ -77,7 +79,8 @@ class SavedReplica {
           record.encode(random.row());
           for (size_t c = 0; c < layout.columns.size(); ++c) {
             const base::ColumnId column(static_cast<uint16_t>(c));
-            partition.update(ordinal, column, record.cell(column), record.strings_base());
+            test::update_cell(partition, ordinal, column, record.cell(column),
+                              record.strings_base());
           }
         }
       }

@@ -10,6 +10,7 @@
 
 #include "storage/partition_store.h"
 #include "storage/table.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 
 namespace diptych::storage {
@@ -45,7 +46,7 @@ void fill(Partition* partition, const base::RowLayout& layout) {
       values.emplace_back(pair % 2 == 0 ? rows.text(24) : names[rows.below(names.size())]);
     }
     record.encode(test::TestRow(layout, std::move(values)));
-    partition->insert(base::RowId(i), record.row(), record.strings_base());
+    test::insert_row(*partition, base::RowId(i), record.row(), record.strings_base());
   }
 }
 
@@ -117,7 +118,8 @@ void BM_MeltOneBlock(benchmark::State& state) {
   constexpr uint32_t kFreed = kBlockRowsDefault / PartitionStore::kWornShare;
   const auto insert = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
-      partition.insert(base::RowId(kRows + i), blocks.record.row(), blocks.record.strings_base());
+      test::insert_row(partition, base::RowId(kRows + i), blocks.record.row(),
+                       blocks.record.strings_base());
     }
   };
   uint32_t block = 0;
@@ -140,8 +142,8 @@ void BM_ThawOneColumn(benchmark::State& state) {
   const base::ColumnId column(static_cast<uint16_t>(state.range(0)));
   uint32_t block = 0;
   for (auto _ : state) {
-    blocks.partition.update(block++ * kBlockRowsDefault, column, blocks.record.cell(column),
-                            blocks.record.strings_base());
+    test::update_cell(blocks.partition, block++ * kBlockRowsDefault, column,
+                      blocks.record.cell(column), blocks.record.strings_base());
   }
   state.counters["thawed"] = static_cast<double>(blocks.partition.figures().columns_thawed);
 }

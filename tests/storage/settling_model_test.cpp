@@ -10,6 +10,7 @@
 #include "storage/compressed_block.h"
 #include "storage/encoding/encode.h"
 #include "storage/settling.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/partition_model.h"
 #include "tests/storage/record_rows.h"
 
@@ -167,12 +168,12 @@ TEST(Settling, LeavesADictionaryThatStandsForMoreTextThanAChunkTakes) {
   test::RecordRow record(layout);
   for (uint32_t i = 0; i < kBlockRowsMin; ++i) {
     record.encode(i < 10 ? long_text : short_text);
-    partition.insert(base::RowId(i), record.row(), record.strings_base());
+    test::insert_row(partition, base::RowId(i), record.row(), record.strings_base());
   }
   partition.compact_all();
   record.encode(long_text);
   for (uint32_t i = 0; i < kBlockRowsMin; ++i) {
-    partition.update(i, column, record.cell(column), record.strings_base());
+    test::update_cell(partition, i, column, record.cell(column), record.strings_base());
   }
   for (uint32_t look = 0; look < 2 * kQuietFactor * CompressedBlock::kQuietLooks; ++look) {
     partition.compact();

@@ -7,6 +7,7 @@
 
 #include "tests/failing_allocation.h"
 #include "tests/storage/kept_replica.h"
+#include "tests/storage/one_row.h"
 #include "tests/storage/temporary_directory.h"
 
 namespace diptych::storage {
@@ -34,7 +35,7 @@ void fill(Partition* partition) {
   for (uint32_t row = 0; row < kRows; ++row) {
     const int64_t value = int64_t{row} * 7919 % 1'000'003;
     std::memcpy(record.data() + layout.columns[0].offset, &value, sizeof value);
-    partition->insert(base::RowId(row), record.data(), record.data());
+    test::insert_row(*partition, base::RowId(row), record.data(), record.data());
   }
   partition->compact_all();
 }

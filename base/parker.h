@@ -63,7 +63,7 @@ using Parker = BasicParker<std::atomic>;
 template <template <class> class Atomic>
 bool BasicParker<Atomic>::spin(uint32_t ticket) const {
   for (int i = 0; i < kSpinsMax; ++i) {
-    // acquire: pairs with W1 in wake_all, so that the waker's work is visible.
+    // acquire: pairs with wake_all's step of epoch_: the waker's work is visible.
     if (epoch_.load(std::memory_order_acquire) != ticket) return true;
     __builtin_ia32_pause();
   }
@@ -72,17 +72,17 @@ bool BasicParker<Atomic>::spin(uint32_t ticket) const {
 
 template <template <class> class Atomic>
 uint32_t BasicParker<Atomic>::ticket() const {
-  // acquire: pairs with W1; whoever takes a ticket after a wake sees the work of that wake.
+  // acquire: pairs with wake_all's step; whoever takes a ticket after a wake sees its work.
   return epoch_.load(std::memory_order_acquire);
 }
 
 template <template <class> class Atomic>
 void BasicParker<Atomic>::wait(uint32_t ticket) {
   if (policy_ == SpinPolicy::kBriefly && spin(ticket)) return;
-  // seq_cst (S1): ordered before the look at epoch_ below. With W1 and W2 in wake_all, either this
-  // thread sees the new epoch or the waker sees this sleeper.
+  // seq_cst: ordered before the look at epoch_ below. wake_all steps epoch_ before it looks at
+  // sleepers_, so either this thread sees the new epoch or the waker sees this sleeper.
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  // seq_cst: ordered after S1; as an acquire it pairs with W1.
+  // seq_cst: ordered after the count above; as an acquire it pairs with wake_all's step.
   while (epoch_.load(std::memory_order_seq_cst) == ticket) {
     detail::futex_wait(&epoch_, ticket, detail::kNoDeadline);
   }
@@ -96,11 +96,11 @@ bool BasicParker<Atomic>::wait_for(uint32_t ticket, uint64_t nanoseconds) {
   constexpr uint64_t kLongestNs = uint64_t{100} * 365 * 86'400 * kNsPerSecond;
   const uint64_t end_ns = steady_ns() + (nanoseconds < kLongestNs ? nanoseconds : kLongestNs);
   if (policy_ == SpinPolicy::kBriefly && spin(ticket)) return true;
-  // seq_cst: as S1 in wait.
+  // seq_cst: as in wait.
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   bool woken = false;
   while (true) {
-    // seq_cst: ordered after the count of sleepers above; as an acquire it pairs with W1.
+    // seq_cst: ordered after the count above; as an acquire it pairs with wake_all's step.
     woken = epoch_.load(std::memory_order_seq_cst) != ticket;
     if (woken || steady_ns() >= end_ns) break;
     detail::futex_wait(&epoch_, ticket, end_ns);
@@ -112,9 +112,9 @@ bool BasicParker<Atomic>::wait_for(uint32_t ticket, uint64_t nanoseconds) {
 
 template <template <class> class Atomic>
 void BasicParker<Atomic>::wake_all() {
-  // seq_cst (W1): releases the caller's work, and is ordered before the look at sleepers_.
+  // seq_cst: releases the caller's work, and is ordered before the look at sleepers_.
   epoch_.fetch_add(1, std::memory_order_seq_cst);
-  // seq_cst (W2): see S1 in wait.
+  // seq_cst: see wait.
   if (sleepers_.load(std::memory_order_seq_cst) != 0) detail::futex_wake_all(&epoch_);
 }
 

@@ -9,9 +9,9 @@
 // none of the freed (by then cold) memory.
 //
 // Invariants
-//   M1  A retired string is not overwritten before the next reclaim(): readers of its batch may
+//   S1  A retired string is not overwritten before the next reclaim(): readers of its batch may
 //       hold it.
-//   M2  Blocks that one worker frees and another needs find their way through the depot
+//   S2  Blocks that one worker frees and another needs find their way through the depot
 //       (balance()), so a run of constant size keeps the memory flat whoever inserts and whoever
 //       erases.
 

@@ -16,8 +16,8 @@
 //            for all snapshots of a replica. Several may live at once.
 //
 // Invariants
-//   I1  What replica() shows does not change.
-//   I2  It goes before the replica that it was cut from.
+//   V1  What replica() shows does not change.
+//   V2  It goes before the replica that it was cut from.
 
 #pragma once
 

@@ -8,8 +8,8 @@
 // Cost         a copy is an atomic addition; is_shared() is a load.
 //
 // Invariants
-//   R1  The object goes with its last owner.
-//   R2  Who finds that it is the only owner sees all that former owners did.
+//   O1  The object goes with its last owner.
+//   O2  Who finds that it is the only owner sees all that former owners did.
 
 #pragma once
 
@@ -29,11 +29,11 @@ class SharedCount {
   void add() { owners_.fetch_add(1, std::memory_order_relaxed); }
   // True: it was the last.
   [[nodiscard]] bool drop() {
-    // acq_rel: what owners did comes before their drops, and the last one's drop after these (R2).
+    // acq_rel: what owners did comes before their drops, and the last one's drop after these (O2).
     return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   bool is_shared() const {
-    // acquire: pairs with the release in drop; who is alone sees what the others did (R2).
+    // acquire: pairs with the release in drop; who is alone sees what the others did (O2).
     return owners_.load(std::memory_order_acquire) != 1;
   }
 

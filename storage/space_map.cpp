@@ -70,7 +70,7 @@ bool SpaceMap::adopt(uint32_t first, uint32_t pages) {
 void SpaceMap::begin_commit() {
   begun_ = true;
   coming_ = used_;
-  for (size_t word = 0; word < used_.size(); ++word) durable_[word] |= used_[word];  // M2
+  for (size_t word = 0; word < used_.size(); ++word) durable_[word] |= used_[word];  // F2
 }
 
 uint32_t SpaceMap::commit() {

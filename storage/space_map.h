@@ -16,8 +16,8 @@
 // page 0 while nothing is in it.
 //
 // Invariants
-//   M1  free = neither used nor durable; held = durable and not used.
-//   M2  What the coming or the last committed state names is durable.
+//   F1  free = neither used nor durable; held = durable and not used.
+//   F2  What the coming or the last committed state names is durable.
 //
 // Threads    one owner; BlockFile holds its lock.
 

@@ -49,6 +49,7 @@ CODE_FOLDERS = ("base", "storage", "propagation", "oltp", "olap", "dispatcher", 
 FOLDERS_WITH_README = CODE_FOLDERS + ("tools",)
 FOLDERS_READ = FOLDERS_WITH_README + ("docs", "cmake", ".ci")
 DATA_PATH_FOLDERS = ("base/", "storage/", "propagation/", "oltp/", "olap/", "dispatcher/")
+LABELLED_FOLDERS = ("base/", "storage/", "propagation/", "oltp/")  # whose labels are checked
 
 HEADER_LINES_MAX = 300
 SOURCE_LINES_MAX = 600
@@ -526,6 +527,64 @@ def check_fences(file: SourceFile, _: Project) -> Iterator[Finding]:
     for match in re.finditer(r"\batomic_thread_fence\b", file.code):
         yield Finding(file.line_of(match.start()), "an order on the operation, not a fence: "
                       "ThreadSanitizer does not see fences")
+
+
+# Labels. A header's opening comment defines an invariant as `//   I1  What holds.`; comments cite
+# it as (I1), (I1, I2) or (I1 of file.h), the message of a check as "I1: what holds". What is put
+# otherwise is not taken for a citation.
+
+LABEL = r"[A-Z]\d{1,2}"
+LABEL_DEFINED = re.compile(r"^//\s{2,}(%s)  \S" % LABEL)
+LABELS_CITED = re.compile(r"\((%s(?:(?:, |-| and )%s)*)(?: of ([\w/.]+))?\)"
+                          % (LABEL, LABEL))
+LABEL_CHECKED = re.compile(r'"(%s)(?: of ([\w/.]+))?(?:: |")' % LABEL)
+
+
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0] + "/"
+
+
+def labels_defined(file: SourceFile) -> Iterator[tuple[str, int]]:
+    for line, comment in file.comments.items():
+        defined = LABEL_DEFINED.match(comment)
+        if defined and file.is_header:
+            yield defined.group(1), line
+
+
+def labels_cited(file: SourceFile) -> Iterator[tuple[str, str | None, int]]:
+    """Label, the file that is said to define it, line."""
+    for line, comment in file.comments.items():
+        for cited in LABELS_CITED.finditer(comment):
+            for label in re.findall(LABEL, cited.group(1)):
+                yield label, cited.group(2), line
+    for check in re.finditer(r"\bDIPTYCH_D?CHECK(?=\()", file.code):
+        end = closing(file.code, check.end())
+        for cited in LABEL_CHECKED.finditer(file.text, check.end(), end):
+            yield cited.group(1), cited.group(2), file.line_of(cited.start())
+
+
+@rule("label", of="project")
+def check_labels(project: Project) -> Iterator[Finding]:
+    """In a folder a label is defined once, and what is cited without a file's name is there."""
+    by_folder: dict[str, dict[str, str]] = {}
+    files = [file for file in project.files.values()
+             if file.is_cpp and file.path.startswith(LABELLED_FOLDERS)]
+    for file in files:
+        defined = by_folder.setdefault(folder_of(file.path), {})
+        for label, line in labels_defined(file):
+            if label in defined:
+                yield Finding(line, f"{label} is defined in {defined[label]}, too", file.path)
+            defined.setdefault(label, file.path)
+    for file in files:
+        for label, where, line in labels_cited(file):
+            home = by_folder[folder_of(file.path)].get(label)
+            if where is None and home is None:
+                yield Finding(line, f"{label} is defined nowhere in this folder", file.path)
+            elif where is not None and where.endswith(".h"):
+                named = [other for path, other in project.files.items()
+                         if ("/" + path).endswith("/" + where)]
+                if not any(label == own for other in named for own, _ in labels_defined(other)):
+                    yield Finding(line, f"{label} is not defined in {where}", file.path)
 
 
 # Headers.

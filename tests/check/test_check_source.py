@@ -290,6 +290,41 @@ class HeaderRules(RuleTest):
         self.assert_clean("using-namespace", "base/a.cpp", "using namespace std::literals;\n")
 
 
+class LabelRules(RuleTest):
+    HEADER = "// A thing.\n//\n// Invariants\n//   I1  It holds.\n//   I2  So does this.\n"
+
+    def found_labels(self, **files: str) -> list[tuple[str, int]]:
+        return self.found("label", {name.replace("__", "/").replace("_cpp", ".cpp")
+                                    .replace("_h", ".h"): text for name, text in files.items()})
+
+    def test_a_label_is_defined_once_in_a_folder(self) -> None:
+        again = "// Another.\n//   I2  Else.\n"
+        self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, oltp__b_h=again),
+                         [("oltp/b.h", 2)])
+        self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, storage__b_h=again), [])
+        self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, oltp__sub__b_h=again), [])
+
+    def test_what_is_cited_is_defined_in_the_folder(self) -> None:
+        for cited in ("// (I3)", "int a;  // here (I3).", "// (I1, I3)", "// (I1 and I3)",
+                      'void f() { DIPTYCH_CHECK(g(")") > 0, "I3: why"); }',
+                      'void f() { DIPTYCH_DCHECK(true, "I3"); }', "// (I3 of a.h)",
+                      "// (I1 of b.h)"):
+            self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, oltp__b_h="// B.\n",
+                                               oltp__c_cpp="\n" + cited + "\n"),
+                             [("oltp/c.cpp", 2)], cited)
+        self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, storage__c_cpp="// (I1)\n"),
+                         [("storage/c.cpp", 1)])
+
+    def test_a_citation_that_leads_somewhere_and_what_is_none(self) -> None:
+        for cited in ("// (I1)", "// (I1, I2)", "// (I1 and I2 of a.h)", "// (I1-I2)",
+                      "// (M2 of Cas)", 'void f() { DIPTYCH_CHECK(true, "I2 of a.h: why"); }',
+                      "// L2 holds (in L3, too)", "// as Q1 says (see Q2)",
+                      'auto text = "Q7: no check";'):
+            self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, oltp__c_cpp=cited), [], cited)
+        self.assertEqual(self.found_labels(storage__a_h=self.HEADER, oltp__c_cpp="// (I1 of a.h)"),
+                         [])
+
+
 class TextRules(RuleTest):
     def test_unfinished(self) -> None:
         for word in ("TO" + "DO", "FIX" + "ME", "X" * 3):

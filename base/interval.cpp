@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/quoted.h"
 #include "base/types.h"
 
 namespace diptych::base {
@@ -450,14 +451,14 @@ Result<Interval> parse_interval(std::string_view text, const IntervalUnits& unit
                          : Reader(text, units).read();
   if (!parts) {
     return Error(ErrorCode::kInvalidArgument, "22007",
-                 fmt::format("\"{}\" is no INTERVAL: numbers with units are, as in '3 months' or "
+                 fmt::format("{} is no INTERVAL: numbers with units are, as in '3 months' or "
                              "'1 year 10 days'",
-                             text));
+                             quoted(text)));
   }
   const auto interval = parts->interval();
   if (!interval) {
     return Error(ErrorCode::kInvalidArgument, "22015",
-                 fmt::format("interval field value out of range: \"{}\"", text));
+                 fmt::format("interval field value out of range: {}", quoted(text)));
   }
   return *interval;
 }

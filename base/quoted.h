@@ -1,5 +1,8 @@
 // quoted(): what stands somewhere, for a message: in double quotes, on one line, cut where it is
 // long.
+//
+// A message says "cannot <what was tried>". In it all that somebody else wrote is quoted(): names,
+// values, pieces of a file or of SQL. A path is not: it stands bare and whole, to be copied.
 
 #pragma once
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quoted.h"
+
 namespace diptych::base {
 namespace {
 
@@ -15,7 +17,7 @@ Result<void> check_columns(const std::vector<BoundColumn>& columns, size_t row_b
                            const TableSchema& schema) {
   const auto mismatch = [&](std::string what) {
     return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("row struct does not fit table \"{}\": {}", schema.name, what));
+                 fmt::format("row struct does not fit table {}: {}", quoted(schema.name), what));
   };
   if (columns.size() != schema.columns.size()) {
     return mismatch(fmt::format("the struct has {} members, the table {} columns", columns.size(),
@@ -25,11 +27,11 @@ Result<void> check_columns(const std::vector<BoundColumn>& columns, size_t row_b
     const BoundColumn& bound = columns[i];
     const ColumnSchema& column = schema.columns[i];
     if (bound.name != column.name) {
-      return mismatch(fmt::format("member {} is \"{}\", column {} is \"{}\"", i + 1, bound.name,
-                                  i + 1, column.name));
+      return mismatch(fmt::format("member {} is {}, column {} is {}", i + 1, quoted(bound.name),
+                                  i + 1, quoted(column.name)));
     }
     if (bound.type != column.type || bound.nullability != column.nullability) {
-      return mismatch(fmt::format("member \"{}\" is {}, the column is {}", bound.name,
+      return mismatch(fmt::format("member {} is {}, the column is {}", quoted(bound.name),
                                   describe(bound.type, bound.nullability),
                                   describe(column.type, column.nullability)));
     }

@@ -5,13 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "base/quoted.h"
 #include "base/row_layout.h"
 
 namespace diptych::base {
 namespace {
 
 Error wrong(const TableSchema& schema, std::string what) {
-  return {ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)};
+  return {ErrorCode::kInvalidArgument, fmt::format("table {}: {}", quoted(schema.name), what)};
 }
 
 // Before the layout is made, which takes the ids as they are.
@@ -28,8 +29,8 @@ Result<void> check_group_lists(const TableSchema& schema) {
         return wrong(schema, "a column group names no column");
       }
       if (grouped[column.value]) {
-        return wrong(schema, fmt::format("column \"{}\" is named twice in the column groups",
-                                         schema.column(column).name));
+        return wrong(schema, fmt::format("column {} is named twice in the column groups",
+                                         quoted(schema.column(column).name)));
       }
       grouped[column.value] = true;
     }
@@ -47,19 +48,19 @@ Result<void> check_columns_of(const TableSchema& schema) {
   std::unordered_set<std::string_view> names;
   for (const ColumnSchema& column : schema.columns) {
     if (!names.insert(column.name).second) {
-      return wrong(schema, fmt::format("column \"{}\" is declared twice", column.name));
+      return wrong(schema, fmt::format("column {} is declared twice", quoted(column.name)));
     }
     const DataType& type = column.type;
     if (type.kind == TypeKind::kInterval) {
-      return wrong(schema, fmt::format("column \"{}\": a column cannot be an INTERVAL; a number of "
+      return wrong(schema, fmt::format("column {}: a column cannot be an INTERVAL; a number of "
                                        "seconds or two TIMESTAMPs can say the same",
-                                       column.name));
+                                       quoted(column.name)));
     }
     if (type.kind == TypeKind::kDecimal &&
         (type.precision == 0 || type.precision > kDecimalDigitsMax ||
          type.scale > type.precision)) {
-      return wrong(schema, fmt::format("column \"{}\": {} is out of range; at most {} digits",
-                                       column.name, type.to_string(), kDecimalDigitsMax));
+      return wrong(schema, fmt::format("column {}: {} is out of range; at most {} digits",
+                                       quoted(column.name), type.to_string(), kDecimalDigitsMax));
     }
   }
   if (auto checked = check_group_lists(schema); !checked) return checked;
@@ -85,9 +86,9 @@ Result<void> check_key_is_ungrouped(const TableSchema& schema, const IndexSchema
   for (const ColumnId column : index.columns) {
     for (const std::vector<ColumnId>& group : schema.column_groups) {
       if (std::find(group.begin(), group.end(), column) == group.end()) continue;
-      return wrong(schema, fmt::format("column \"{}\" of index \"{}\" cannot be in a column group: "
+      return wrong(schema, fmt::format("column {} of index {} cannot be in a column group: "
                                        "keys belong to the row itself",
-                                       schema.column(column).name, index.name));
+                                       quoted(schema.column(column).name), quoted(index.name)));
     }
   }
   return {};
@@ -98,28 +99,29 @@ Result<void> check_key_is_ungrouped(const TableSchema& schema, const IndexSchema
 Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
                                const TableSchema& parent) {
   if (key.columns.size() != key.parent_columns.size() || key.columns.empty()) {
-    return wrong(child, fmt::format("foreign key to \"{}\": {} columns refer to {}", parent.name,
-                                    key.columns.size(), key.parent_columns.size()));
+    return wrong(child,
+                 fmt::format("foreign key to {}: {} columns refer to {}", quoted(parent.name),
+                             key.columns.size(), key.parent_columns.size()));
   }
   std::vector<ColumnId> referred;
   for (size_t i = 0; i < key.columns.size(); ++i) {
     const auto found = parent.find_column(key.parent_columns[i]);
     if (!found) {
-      return wrong(child, fmt::format("foreign key to \"{}\": it has no column \"{}\"", parent.name,
-                                      key.parent_columns[i]));
+      return wrong(child, fmt::format("foreign key to {}: it has no column {}", quoted(parent.name),
+                                      quoted(key.parent_columns[i])));
     }
     const ColumnSchema& from = child.column(key.columns[i]);
     const ColumnSchema& to = parent.column(*found);
     if (from.type.kind != to.type.kind || from.type.scale != to.type.scale) {
-      return wrong(child,
-                   fmt::format("foreign key column \"{}\" is {}, but \"{}.{}\" is {}", from.name,
-                               from.type.to_string(), parent.name, to.name, to.type.to_string()));
+      return wrong(child, fmt::format("foreign key column {} is {}, but {} is {}",
+                                      quoted(from.name), from.type.to_string(),
+                                      quoted(parent.name + "." + to.name), to.type.to_string()));
     }
     referred.push_back(*found);
   }
   if (!is_unique_key(parent, referred)) {
-    return wrong(child, fmt::format("foreign key to \"{}\": ({}) is no PRIMARY KEY or UNIQUE of it",
-                                    parent.name, fmt::join(key.parent_columns, ", ")));
+    return wrong(child, fmt::format("foreign key to {}: ({}) is no PRIMARY KEY or UNIQUE of it",
+                                    quoted(parent.name), fmt::join(key.parent_columns, ", ")));
   }
   return {};
 }
@@ -135,11 +137,11 @@ Result<void> check_column_groups(const TableSchema& schema) {
         (layout[i - 1].offset + layout[i - 1].bytes - 1) / 8 == layout[i].offset / 8;
     if (!share_word || layout[i - 1].group == layout[i].group) continue;
     return wrong(schema,
-                 fmt::format("columns \"{}\" and \"{}\" are of different column groups and share "
+                 fmt::format("columns {} and {} are of different column groups and share "
                              "8 bytes of the row, which are written at once: declare the columns "
                              "of a group together, at the row's end or before a column of 8 bytes "
                              "(BIGINT, DECIMAL, DOUBLE, TIMESTAMP), and begin with such a one",
-                             schema.columns[i - 1].name, schema.columns[i].name));
+                             quoted(schema.columns[i - 1].name), quoted(schema.columns[i].name)));
   }
   return {};
 }
@@ -180,20 +182,20 @@ bool Catalog::index_name_taken(std::string_view name) const {
 
 Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& index) const {
   if (index.columns.empty()) {
-    return wrong(schema, fmt::format("index \"{}\" has no columns", index.name));
+    return wrong(schema, fmt::format("index {} has no columns", quoted(index.name)));
   }
   if (index_name_taken(index.name)) {
     return Error(ErrorCode::kAlreadyExists, "42P07",
-                 fmt::format("index \"{}\" exists", index.name));
+                 fmt::format("index {} exists", quoted(index.name)));
   }
   for (const ColumnId column : index.columns) {
     if (column.value >= schema.columns.size()) {
-      return wrong(schema, fmt::format("index \"{}\" names no column", index.name));
+      return wrong(schema, fmt::format("index {} names no column", quoted(index.name)));
     }
     if (index.uniqueness == Uniqueness::kUnique &&
         schema.column(column).nullability == Nullability::kNullable) {
-      return wrong(schema, fmt::format("column \"{}\" of the unique index \"{}\" must be NOT NULL",
-                                       schema.column(column).name, index.name));
+      return wrong(schema, fmt::format("column {} of the unique index {} must be NOT NULL",
+                                       quoted(schema.column(column).name), quoted(index.name)));
     }
   }
   return check_key_is_ungrouped(schema, index);
@@ -202,7 +204,7 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
 Result<TableId> Catalog::add_table(TableSchema schema) {
   if (find_table(schema.name) != nullptr) {
     return Error(ErrorCode::kAlreadyExists, "42P07",
-                 fmt::format("table \"{}\" exists", schema.name));
+                 fmt::format("table {} exists", quoted(schema.name)));
   }
   if (auto checked = check_columns_of(schema); !checked) return checked.error();
   if (schema.indexes.empty() || schema.indexes[0].uniqueness != Uniqueness::kUnique) {
@@ -212,14 +214,15 @@ Result<TableId> Catalog::add_table(TableSchema schema) {
   for (const IndexSchema& index : schema.indexes) {
     if (auto checked = check_index(schema, index); !checked) return checked.error();
     if (!names.insert(index.name).second) {
-      return wrong(schema, fmt::format("index \"{}\" is declared twice", index.name));
+      return wrong(schema, fmt::format("index {} is declared twice", quoted(index.name)));
     }
   }
   for (const ForeignKey& key : schema.foreign_keys) {
     const TableSchema* parent =
         key.parent_table == schema.name ? &schema : find_table(key.parent_table);
     if (parent == nullptr) {
-      return wrong(schema, fmt::format("foreign key to \"{}\": no such table", key.parent_table));
+      return wrong(schema,
+                   fmt::format("foreign key to {}: no such table", quoted(key.parent_table)));
     }
     if (auto checked = check_foreign_key(schema, key, *parent); !checked) return checked.error();
   }

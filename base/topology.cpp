@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/counted.h"
+#include "base/quoted.h"
 
 namespace diptych::base {
 namespace {
@@ -206,7 +207,7 @@ Result<Placement> place(const Topology& topology, const PlacementOptions& option
 Result<std::vector<uint32_t>> parse_core_list(std::string_view text) {
   const auto fault = [text](size_t position, std::string_view what) {
     return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("core list \"{}\": {} at character {}", text, what, position + 1));
+                 fmt::format("core list {}: {} at character {}", quoted(text), what, position + 1));
   };
   size_t position = 0;
   const auto take_core = [&](uint32_t* core) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "base/quoted.h"
 #include "storage/encoding/chunk_bounds.h"
 #include "storage/leaf_format.h"
 #include "storage/storage_options.h"
@@ -88,8 +89,8 @@ class Reader {
 
  private:
   base::Error corrupt(std::string_view what) const {
-    return {base::ErrorCode::kCorrupt,
-            fmt::format("the directory of table \"{}\", byte {}: {}", schema_.name, at_, what)};
+    return {base::ErrorCode::kCorrupt, fmt::format("the directory of table {}, byte {}: {}",
+                                                   base::quoted(schema_.name), at_, what)};
   }
   bool get(void* to, size_t bytes) {
     if (bytes > bytes_.size() - at_) return false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/quoted.h"
 #include "base/string_ref.h"
 #include "storage/leaf.h"
 
@@ -65,10 +66,11 @@ LeafFormat::LeafFormat(const base::TableSchema& of_table, base::PartitionId of_p
 }
 
 std::string LeafFormat::described(size_t column, uint32_t first_ordinal, uint32_t rows) const {
-  const std::string what = column == columns.size()
-                               ? std::string("the RowIDs")
-                               : fmt::format("column \"{}\"", schema->columns[column].name);
-  return fmt::format("table \"{}\", partition {}: {} of rows {} to {}", schema->name,
+  const std::string what =
+      column == columns.size()
+          ? std::string("the RowIDs")
+          : fmt::format("column {}", base::quoted(schema->columns[column].name));
+  return fmt::format("table {}, partition {}: {} of rows {} to {}", base::quoted(schema->name),
                      partition.value, what, first_ordinal, first_ordinal + rows - 1);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/quoted.h"
 #include "storage/file.h"
 #include "storage/storage_options.h"
 
@@ -121,11 +122,11 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
   table.directory.bytes = static_cast<uint32_t>(fields->number(entry, "bytes", UINT32_MAX));
   const std::string checksum = fields->text(entry, "checksum");
   if (table.directory.page == 0 || table.directory.bytes == 0) {
-    fields->fail(fmt::format("table \"{}\" has no place in the block file", table.name));
+    fields->fail(fmt::format("table {} has no place in the block file", base::quoted(table.name)));
   }
   if (!is_hex(checksum)) {
-    fields->fail(
-        fmt::format("table \"{}\": the checksum is not 16 hexadecimal digits", table.name));
+    fields->fail(fmt::format("table {}: the checksum is not 16 hexadecimal digits",
+                             base::quoted(table.name)));
     return table;
   }
   table.directory.checksum = std::stoull(checksum, nullptr, 16);

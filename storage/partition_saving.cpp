@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/quoted.h"
 #include "storage/buffer_manager.h"
 #include "storage/encoded_rows.h"
 #include "storage/encoding/encode.h"
@@ -45,9 +46,9 @@ base::Result<void> check_texts(const LeafFormat& format, const PlainLeaf& page, 
   if (bytes <= encoding::kChunkTextBytesMax) return {};
   return base::Error(
       base::ErrorCode::kUnsupported,
-      fmt::format("table \"{}\", partition {}: rows {} to {} have {} bytes of text in one column, "
+      fmt::format("table {}, partition {}: rows {} to {} have {} bytes of text in one column, "
                   "more than the {} that can be saved together; delete or shorten some",
-                  format.schema->name, format.partition.value, page.first_ordinal(),
+                  base::quoted(format.schema->name), format.partition.value, page.first_ordinal(),
                   page.first_ordinal() + page.row_slots() - 1, bytes,
                   encoding::kChunkTextBytesMax));
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/quoted.h"
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
 #include "storage/leaf_directory.h"
@@ -25,15 +26,16 @@ base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& 
   if (const auto adopted = file->adopt(entry.directory); !adopted.ok()) return adopted.error();
   const base::Result<ChunkMemory> bytes = file->read(entry.directory);
   if (!bytes.ok()) {
-    return bytes.error().within(fmt::format("the directory of table \"{}\"", schema.name));
+    return bytes.error().within(
+        fmt::format("the directory of table {}", base::quoted(schema.name)));
   }
   base::Result<SavedTable> saved = read_directory(schema, bytes->bytes());
   if (!saved.ok()) return saved.error().within(file->path());
   if (saved->block_rows != manifest.block_rows || saved->partitions.size() != manifest.partitions ||
       saved->live_rows() != entry.rows) {
-    return corrupt(
-        file->path(),
-        fmt::format("the directory of table \"{}\" is not what the manifest says", entry.name));
+    return corrupt(file->path(),
+                   fmt::format("the directory of table {} is not what the manifest says",
+                               base::quoted(entry.name)));
   }
   for (const SavedPartition& partition : saved->partitions) {
     for (const SavedLeaf& leaf : partition) {
@@ -55,8 +57,9 @@ base::Result<void> check_tables(const std::string& directory, const Manifest& ma
   }
   for (size_t i = 0; i < schemas.size(); ++i) {
     if (manifest.tables[i].name == schemas[i]->name) continue;
-    return corrupt(path, fmt::format("table {} is \"{}\", its DDL makes \"{}\"", i,
-                                     manifest.tables[i].name, schemas[i]->name));
+    return corrupt(
+        path, fmt::format("table {} is {}, its DDL makes {}", i,
+                          base::quoted(manifest.tables[i].name), base::quoted(schemas[i]->name)));
   }
   return {};
 }

@@ -43,6 +43,12 @@ class Refused : public testing::Test {
   }
 };
 
+TEST_F(Refused, NamesAreQuotedOnOneLine) {
+  schema_.name = "two\nlines";
+  schema_.indexes.clear();
+  EXPECT_EQ(message(), "table \"two\\x0alines\": a table needs a primary key");
+}
+
 TEST(Catalog, IdsArePositionsAndIndexIdsAreUniqueOverTables) {
   Catalog catalog;
   TableSchema first = orders();

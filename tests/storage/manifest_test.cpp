@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -280,6 +281,17 @@ TEST(Manifest, ThatNestsDeepIsCorrupt) {
   write_bytes(directory.path() + "/manifest.json",
               R"({"checksum":"x","y":)" + deep + std::string(deep.size(), ']') + "}");
   EXPECT_EQ(read_manifest(directory.path()).code(), ErrorCode::kCorrupt);
+}
+
+TEST(Manifest, QuotesANameOnOneLine) {
+  Manifest manifest;
+  manifest.partitions = 1;
+  manifest.block_rows = kBlockRowsMin;
+  manifest.tables.push_back({.name = "two\nlines"});
+  const Result<Manifest> read = manifest_from_text("the file", *manifest_to_text(manifest));
+  ASSERT_EQ(read.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(read.error().message,
+              testing::HasSubstr("table \"two\\x0alines\" has no place in the block file"));
 }
 
 uint64_t live_rows_saved(const std::string& directory) {

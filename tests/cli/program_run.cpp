@@ -22,17 +22,6 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "diptych-cli-XXXXXX").string();
-  DIPTYCH_CHECK(mkdtemp(name.data()) != nullptr, "a test needs a directory");
-  folder_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::string ScratchFolder::file(const std::string& name, const std::string& text) const {
   std::ofstream(path(name), std::ios::binary) << text;
   return path(name);

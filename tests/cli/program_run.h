@@ -2,11 +2,12 @@
 
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include "tests/temporary_directory.h"
 
 namespace diptych::cli {
 
@@ -19,17 +20,12 @@ struct Outcome {
 // A directory of its own for one test, removed at the end.
 class ScratchFolder {
  public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
   // Writes a file and gives its path.
   std::string file(const std::string& name, const std::string& text) const;
 
  private:
-  std::filesystem::path folder_;
+  test::TemporaryDirectory directory_;
 };
 
 inline constexpr const char* kClosed = "closed";

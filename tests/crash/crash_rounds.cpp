@@ -31,6 +31,7 @@
 
 #include "dispatcher/backup.h"
 #include "tests/crash/workload.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::crash {
 namespace {
@@ -332,8 +333,7 @@ class Rounds {
 
 int run_rounds(Arguments arguments) {
   namespace fs = std::filesystem;
-  std::string place = (fs::temp_directory_path() / "diptych-crash-XXXXXX").string();
-  if (arguments.directory.empty()) arguments.directory = ::mkdtemp(place.data());
+  if (arguments.directory.empty()) arguments.directory = test::make_temporary_directory();
   fs::create_directories(arguments.directory);
   Rounds rounds(arguments);
   if (auto created = rounds.create(); !created) {

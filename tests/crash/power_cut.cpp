@@ -38,6 +38,7 @@
 #include "dispatcher/database.h"
 #include "tests/crash/power_cut_disk.h"
 #include "tests/crash/power_cut_rings.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::crash {
 namespace {
@@ -483,8 +484,7 @@ class PowerCuts {
 
 int run_rounds(Arguments arguments) {
   namespace fs = std::filesystem;
-  std::string place = (fs::temp_directory_path() / "diptych-power-XXXXXX").string();
-  arguments.directory = ::mkdtemp(place.data());
+  arguments.directory = test::make_temporary_directory();
   PowerCuts cuts(arguments);
   if (auto created = cuts.create(); !created) {
     std::fputs((created.error().to_string() + "\n").c_str(), stderr);

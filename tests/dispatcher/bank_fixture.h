@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "dispatcher/database.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::dispatcher {
 
@@ -147,15 +147,10 @@ inline void expect_equal_replicas(Database* database) {
 // A fresh directory that goes with the test.
 class DirectoryFixture : public ::testing::Test {
  protected:
-  DirectoryFixture() {
-    std::string name = (std::filesystem::temp_directory_path() / "diptych-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~DirectoryFixture() override { std::filesystem::remove_all(directory_); }
-
   std::string path(const std::string& name = "bank") const { return directory_ + "/" + name; }
 
-  std::string directory_;
+  const diptych::test::TemporaryDirectory made_;
+  const std::string directory_ = made_.path();
 };
 
 }  // namespace diptych::dispatcher

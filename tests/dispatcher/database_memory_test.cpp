@@ -13,13 +13,13 @@
 #include "storage/leaf_directory.h"
 #include "storage/manifest.h"
 #include "tests/dispatcher/bank_fixture.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::dispatcher {
 namespace {
 
 using base::ErrorCode;
-using storage::test::TemporaryDirectory;
+using diptych::test::TemporaryDirectory;
 using ::testing::HasSubstr;
 
 constexpr int32_t kAccounts = 60'000;
@@ -138,9 +138,9 @@ class Damaged : public ::testing::Test {
     address_ = saved[0].columns[1].chunk.address;
   }
   void damage() {
-    std::string bytes = storage::test::read_bytes(file_);
+    std::string bytes = diptych::test::read_bytes(file_);
     bytes[address_.offset() + address_.bytes / 2] ^= 1;
-    storage::test::write_bytes(file_, bytes);
+    diptych::test::write_bytes(file_, bytes);
   }
 
   TemporaryDirectory directory_;

@@ -13,7 +13,7 @@
 
 #include "tests/dispatcher/bank_fixture.h"
 #include "tests/failing_allocation.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -121,7 +121,7 @@ TEST_P(OutOfMemory, InDdlLeavesADatabaseThatOpens) {
   uint64_t survived = 0;
   for (uint64_t number = 1;; number += 1 + number / 12) {
     SCOPED_TRACE(testing::Message() << "allocation " << number);
-    const storage::test::TemporaryDirectory folder;
+    const diptych::test::TemporaryDirectory folder;
     path_ = folder.path() + "/bank";
     Ended ended;
     ASSERT_NO_FATAL_FAILURE(ask_in_a_process(number, &ended));
@@ -185,7 +185,7 @@ TEST_P(OutOfMemoryInALoad, NothingAcknowledgedIsLost) {
   uint64_t refused = 0;
   for (uint64_t number = 1;; number += 1 + number / 12) {
     SCOPED_TRACE(testing::Message() << "allocation " << number);
-    const storage::test::TemporaryDirectory folder;
+    const diptych::test::TemporaryDirectory folder;
     path_ = folder.path() + "/bank";
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);

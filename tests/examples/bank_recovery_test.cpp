@@ -1,26 +1,20 @@
 // A crash of a bank whose library was replaced while it ran: each call meets the code that it met.
 
-#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "tests/examples/bank_fixture.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::examples::bank {
 namespace {
 
 class BankRecovery : public ::testing::Test {
  protected:
-  BankRecovery() {
-    std::string name = (std::filesystem::temp_directory_path() / "diptych-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~BankRecovery() override { std::filesystem::remove_all(directory_); }
+  dispatcher::DatabaseOptions options() const { return {.path = directory_.path() + "/bank"}; }
 
-  dispatcher::DatabaseOptions options() const { return {.path = directory_ + "/bank"}; }
-
-  std::string directory_;
+  const diptych::test::TemporaryDirectory directory_;
 };
 
 TEST_F(BankRecovery, CallsOfALibraryThatWasReplacedAreNotReplayedWithTheNewOne) {

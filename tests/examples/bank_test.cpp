@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/examples/bank_fixture.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::examples::bank {
 namespace {
@@ -68,9 +69,8 @@ TEST_F(BankExample, ByNameWithSqlValues) {
 }
 
 TEST_F(BankExample, AFileThatWasOverwrittenInPlaceIsLoadedAnew) {
-  std::string folder = (std::filesystem::temp_directory_path() / "bank-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string file = folder + "/bank.so";
+  const diptych::test::TemporaryDirectory folder;
+  const std::string file = folder.path() + "/bank.so";
   const auto put = [&](const char* library) {
     std::ofstream(file, std::ios::binary) << std::ifstream(library, std::ios::binary).rdbuf();
   };
@@ -83,7 +83,6 @@ TEST_F(BankExample, AFileThatWasOverwrittenInPlaceIsLoadedAnew) {
   EXPECT_EQ(refusal(), "not enough money");
   bank_->load(file);
   EXPECT_EQ(refusal(), "over the limit of a transfer");
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(BankExample, ARefWithOtherTypesIsRefused) {

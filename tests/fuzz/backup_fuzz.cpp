@@ -2,30 +2,21 @@
 // text. It is read as it is, and again under a checksum that is right, so that damage gets past it.
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
-
-#include <unistd.h>
 
 #include "base/check.h"
 #include "dispatcher/backup.h"
 #include "tests/fuzz/signing.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::dispatcher {
 namespace {
 
-// A new directory, which outlives the run.
-std::string made_directory() {
-  std::string name = (std::filesystem::temp_directory_path() / "backup-fuzz-XXXXXX").string();
-  return ::mkdtemp(name.data());
-}
-
 void check_mark(const std::string& text) {
-  static const std::string directory = made_directory();
+  static const diptych::test::TemporaryDirectory made;
+  const std::string& directory = made.path();
   const std::string path = directory + "/backup.json";
-  std::ofstream(path, std::ios::binary) << text;
+  diptych::test::write_bytes(path, text);
   const auto read = read_backup(directory);
   if (!read) {
     DIPTYCH_CHECK(

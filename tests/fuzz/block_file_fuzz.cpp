@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "storage/block_file.h"
 #include "tests/fuzz/signing.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -22,9 +22,9 @@ using base::ErrorCode;
 constexpr size_t kFormatBytes = 20;  // the magic, the version and the sizes
 
 std::string format_of_new_file() {
-  const test::TemporaryDirectory directory;
+  const diptych::test::TemporaryDirectory directory;
   DIPTYCH_CHECK(BlockFile::create(directory.path()).ok(), "a file can be made");
-  return test::read_bytes(directory.path() + "/blocks.dtb").substr(0, kFormatBytes);
+  return diptych::test::read_bytes(directory.path() + "/blocks.dtb").substr(0, kFormatBytes);
 }
 
 // Across the file's end, behind it, and as far as an address goes.
@@ -58,15 +58,15 @@ void check_reads(BlockFile* file, const std::string& bytes) {
 }
 
 void check_file(const std::string& bytes) {
-  static const test::TemporaryDirectory directory;
+  static const diptych::test::TemporaryDirectory directory;
   const std::string path = directory.path() + "/blocks.dtb";
-  test::write_bytes(path, bytes);
+  diptych::test::write_bytes(path, bytes);
   const auto opened = BlockFile::open(directory.path(), {}, ReadCache::kUse);
   if (!opened.ok()) {
     DIPTYCH_CHECK(opened.code() == ErrorCode::kCorrupt || opened.code() == ErrorCode::kUnsupported,
                   "damage is kCorrupt, another format kUnsupported");
     DIPTYCH_CHECK(opened.error().message.starts_with(path + ": "), "errors name the file");
-    DIPTYCH_CHECK(test::read_bytes(path) == bytes, "what is refused stays as it is");
+    DIPTYCH_CHECK(diptych::test::read_bytes(path) == bytes, "what is refused stays as it is");
     return;
   }
   static const std::string format = format_of_new_file();

@@ -27,7 +27,7 @@
 #include "tests/fuzz/signing.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/saved_replica.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -121,7 +121,7 @@ void write_spaced(const fs::path& folder) {
 // Of saved replicas: of pages alone, and with blocks of two partitions.
 void write_replicas(const fs::path& folder) {
   for (const auto& [rows, partitions] : {std::pair{0U, 1U}, {40U, 1U}, {3000U, 2U}}) {
-    test::TemporaryDirectory directory;
+    diptych::test::TemporaryDirectory directory;
     test::SavedReplica replica(directory.path(), partitions);
     replica.fill(1, rows, base::Vid(rows));
     const auto manifest = replica.save();
@@ -142,14 +142,14 @@ void write_replicas(const fs::path& folder) {
 
 // Of a block file: its header, as it is, cut short, of other formats, and with a chunk behind it.
 void write_block_files(const fs::path& folder) {
-  const test::TemporaryDirectory directory;
+  const diptych::test::TemporaryDirectory directory;
   {
     const auto file = BlockFile::create(directory.path());
     DIPTYCH_CHECK(file.ok(), "a file can be made");
     const std::string_view chunk = "a chunk";
     DIPTYCH_CHECK((*file)->write(std::as_bytes(std::span(chunk))).ok(), "and written");
   }
-  const std::string file = test::read_bytes(directory.path() + "/blocks.dtb");
+  const std::string file = diptych::test::read_bytes(directory.path() + "/blocks.dtb");
   const auto write = [&](const std::string& name, std::string_view bytes) {
     write_seed(folder, name, std::as_bytes(std::span(bytes)));
   };

@@ -14,7 +14,7 @@
 #include "dispatcher/command_log/log_file.h"
 #include "dispatcher/command_log/log_reader.h"
 #include "tests/fuzz/signing.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -142,7 +142,7 @@ void check_log(const std::string& directory, base::Vid after) {
 enum class Signed : uint8_t { kAsTheyAre, kAnew };
 
 void check_files(std::span<const std::byte> bytes, Signed are_signed) {
-  static const storage::test::TemporaryDirectory directory;
+  static const diptych::test::TemporaryDirectory directory;
   std::error_code ignored;
   for (uint64_t number = 1; number <= kFilesMax; ++number) {
     std::filesystem::remove(log_file_path(directory.path(), number), ignored);
@@ -154,7 +154,7 @@ void check_files(std::span<const std::byte> bytes, Signed are_signed) {
     const size_t taken = std::min<size_t>(size, bytes.size());
     std::string file(reinterpret_cast<const char*>(bytes.data()), taken);
     if (are_signed == Signed::kAnew) fuzz::sign_log_file(&file);
-    storage::test::write_bytes(log_file_path(directory.path(), number), file);
+    diptych::test::write_bytes(log_file_path(directory.path(), number), file);
     bytes = bytes.subspan(taken);
   }
   uint64_t vid = 0;

@@ -25,7 +25,7 @@
 #include "storage/block_file.h"
 #include "tests/fuzz/signing.h"
 #include "tests/fuzz/tiny_database.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::fuzz {
 namespace {
@@ -139,7 +139,7 @@ class Damage {
       std::filesystem::remove_all(entry.path());
     }
     for (const auto& [name, each] : files_) {
-      storage::test::write_bytes(directory + "/" + name, each.bytes);
+      diptych::test::write_bytes(directory + "/" + name, each.bytes);
       std::filesystem::resize_file(directory + "/" + name, each.size);
     }
   }
@@ -227,7 +227,7 @@ void check_refusal(const base::Error& error, const std::string& directory) {
 void check_left_alone(const Files& files, const std::string& directory) {
   for (const auto& [name, file] : files) {
     if (name == "blocks.dtb") continue;
-    std::string bytes = storage::test::read_bytes(directory + "/" + name);
+    std::string bytes = diptych::test::read_bytes(directory + "/" + name);
     DIPTYCH_CHECK(bytes.size() == file.size, "what is refused keeps its files");
     bytes.resize(file.bytes.size());
     DIPTYCH_CHECK(bytes == file.bytes, "what is refused stays as it is");
@@ -310,9 +310,9 @@ void check_directory(const std::string& directory, const DirectoryImage& image,
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace diptych;  // NOLINT: one function
-  static const storage::test::TemporaryDirectory scratch;
+  static const diptych::test::TemporaryDirectory scratch;
   static const auto images = fuzz::make_images(scratch.path());
-  static const storage::test::TemporaryDirectory directory;
+  static const diptych::test::TemporaryDirectory directory;
   if (size == 0) return 0;
   const fuzz::DirectoryImage& image = images[data[0] % 4 % images.size()];
   const bool is_signed = (data[0] & 4) != 0;

@@ -16,7 +16,7 @@
 #include "storage/leaf_directory.h"
 #include "storage/manifest.h"
 #include "storage/replica_files.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::fuzz {
 namespace {
@@ -65,7 +65,7 @@ Files files_of(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
     if (name == "lock") continue;
-    std::string bytes = storage::test::read_bytes(entry.path());
+    std::string bytes = diptych::test::read_bytes(entry.path());
     const size_t size = bytes.size();
     const size_t used = bytes.find_last_not_of('\0') + 1;
     bytes.resize(std::min(size, base::round_up(used, dispatcher::kLogSectorBytes)));

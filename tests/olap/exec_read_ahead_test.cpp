@@ -7,7 +7,7 @@
 #include "olap/execution/scan/read_ahead.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/partition_model.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::olap {
 namespace {
@@ -42,7 +42,7 @@ class ReadAheadTest : public testing::Test {
   }
 
   const base::TableSchema schema_ = storage::test::narrow_schema();
-  const storage::test::TemporaryDirectory directory_;
+  const diptych::test::TemporaryDirectory directory_;
   storage::test::KeptReplica kept_{directory_.path(), schema_, size_t{64} << 20};
   std::vector<ScanMorsel> morsels_;
   Operator scan_;

@@ -18,7 +18,7 @@
 #include "tests/sanitizers.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/partition_model.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::olap {
 namespace {
@@ -308,7 +308,7 @@ class TableStatisticsInFile : public ::testing::Test {
   }
 
   const base::TableSchema schema_ = storage::test::narrow_schema();
-  const storage::test::TemporaryDirectory directory_;
+  const diptych::test::TemporaryDirectory directory_;
   storage::test::KeptReplica kept_;
   PartitionModel model_;
 };

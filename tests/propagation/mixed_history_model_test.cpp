@@ -20,7 +20,7 @@
 #include "storage/settling.h"
 #include "tests/propagation/update_history.h"
 #include "tests/storage/leaf_forms.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::propagation {
 namespace {
@@ -342,7 +342,7 @@ void step_on(KeptHistory* history, const Mix& mix, int step, std::mt19937_64* ra
 void expect_serial_history(const Mix& mix, storage::test::LeafForms* forms) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  storage::test::TemporaryDirectory directory;
+  diptych::test::TemporaryDirectory directory;
   KeptHistory history(seed,
                       {.partitions = 2,
                        .workers = 2,

@@ -14,18 +14,18 @@
 #include <xxhash.h>
 
 #include "tests/storage/random_chunk.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
 
 using base::ErrorCode;
 using base::Result;
+using diptych::test::read_bytes;
+using diptych::test::TemporaryDirectory;
+using diptych::test::write_bytes;
 using test::random_chunk;
-using test::read_bytes;
 using test::same_bytes;
-using test::TemporaryDirectory;
-using test::write_bytes;
 using testing::HasSubstr;
 
 using Bytes = std::vector<std::byte>;

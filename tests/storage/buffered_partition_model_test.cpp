@@ -5,15 +5,15 @@
 
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/partition_model.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
 
 using base::ColumnId;
+using diptych::test::TemporaryDirectory;
 using test::KeptReplica;
 using test::PartitionModel;
-using test::TemporaryDirectory;
 
 constexpr size_t kNoBudget = 0;
 constexpr size_t kTinyBudget = 64 << 10;  // of some MB
@@ -185,9 +185,9 @@ TEST(BufferedChunk, IsCorruptWhereItsBytesAreDamaged) {
   ASSERT_TRUE(saved.ok());
   ASSERT_TRUE(kept.save().ok());
   const ChunkAddress damaged = (*saved)[1].columns[0].chunk.address;
-  std::string bytes = test::read_bytes(kept.file());
+  std::string bytes = diptych::test::read_bytes(kept.file());
   bytes[damaged.offset() + damaged.bytes / 2] ^= 0x10;
-  test::write_bytes(kept.file(), bytes);
+  diptych::test::write_bytes(kept.file(), bytes);
   ASSERT_TRUE(kept.reopen().ok());
   const Partition& partition = kept.partition();
   const base::Result<PinnedColumn> column = partition.leaf(1).pin(ColumnId(0));

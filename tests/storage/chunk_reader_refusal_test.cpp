@@ -15,7 +15,7 @@
 
 #include "storage/chunk_reader.h"
 #include "tests/storage/random_chunk.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -71,7 +71,7 @@ class RefusedReads {
   static constexpr uint32_t kChunks = 40;
   static constexpr uint32_t kChunkBytes = 150'000;
 
-  test::TemporaryDirectory directory_;
+  diptych::test::TemporaryDirectory directory_;
   std::unique_ptr<BlockFile> file_;
   ChunkArena arena_;
   std::vector<ChunkRead> reads_;

@@ -8,7 +8,7 @@
 
 #include "storage/chunk_reader.h"
 #include "tests/storage/random_chunk.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -55,7 +55,7 @@ class ChunkReaderTest : public testing::TestWithParam<ReadWay> {
     bytes.put('\x5b');
   }
 
-  test::TemporaryDirectory directory_;
+  diptych::test::TemporaryDirectory directory_;
   std::unique_ptr<BlockFile> file_;
 };
 

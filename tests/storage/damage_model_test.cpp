@@ -19,7 +19,7 @@
 #include "tests/sanitizers.h"
 #include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -168,7 +168,7 @@ class DamageModel : public testing::Test {
   }
 
   std::mt19937_64 random_{std::random_device()()};  // errors name the byte, so no seed is needed
-  test::TemporaryDirectory directory_;
+  diptych::test::TemporaryDirectory directory_;
   const std::array<base::TableSchema, kTables> schemas_ = {damage_schema(0, base::Settled::kOff),
                                                            damage_schema(1, base::Settled::kOn)};
   Manifest manifest_;
@@ -261,7 +261,7 @@ TEST_F(DamageModel, HasChunksOfEveryEncoding) {
 
 TEST_F(DamageModel, OfTheManifestIsNamed) {
   const std::string path = directory_.path() + "/manifest.json";
-  const size_t bytes = test::read_bytes(path).size();
+  const size_t bytes = diptych::test::read_bytes(path).size();
   for (uint64_t at = 0; at < bytes; ++at) {
     const DamagedByte damaged(path, at);
     const Result<Manifest> read = read_manifest(directory_.path());

@@ -7,6 +7,7 @@
 #include "storage/leaf_directory.h"
 #include "tests/storage/one_row.h"
 #include "tests/storage/saved_replica.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -14,10 +15,10 @@ namespace {
 using base::ErrorCode;
 using base::Result;
 using base::Vid;
-using test::read_bytes;
+using diptych::test::read_bytes;
+using diptych::test::TemporaryDirectory;
+using diptych::test::write_bytes;
 using test::SavedReplica;
-using test::TemporaryDirectory;
-using test::write_bytes;
 using testing::HasSubstr;
 
 std::vector<const base::TableSchema*> schemas_of(const Replica& replica) {

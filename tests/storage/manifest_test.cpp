@@ -16,6 +16,7 @@
 #include "tests/failing_allocation.h"
 #include "tests/sanitizers.h"
 #include "tests/storage/saved_replica.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -23,10 +24,10 @@ namespace {
 using base::ErrorCode;
 using base::Result;
 using base::Vid;
-using test::read_bytes;
+using diptych::test::read_bytes;
+using diptych::test::TemporaryDirectory;
+using diptych::test::write_bytes;
 using test::SavedReplica;
-using test::TemporaryDirectory;
-using test::write_bytes;
 
 uint64_t live_rows(const SavedReplica& source) {
   return source.replica().table(base::TableId(0)).live_rows();

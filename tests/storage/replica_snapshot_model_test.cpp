@@ -12,17 +12,17 @@
 #include "storage/replica_snapshot.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/partition_model.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
 
 using base::ColumnId;
+using diptych::test::TemporaryDirectory;
 using test::every_type_schema;
 using test::KeptReplica;
 using test::narrow_schema;
 using test::PartitionModel;
-using test::TemporaryDirectory;
 
 // A snapshot, and the rows that it must have.
 struct Held {

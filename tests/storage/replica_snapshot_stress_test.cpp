@@ -19,14 +19,14 @@
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
 
 using base::ColumnId;
+using diptych::test::TemporaryDirectory;
 using test::KeptReplica;
-using test::TemporaryDirectory;
 
 base::TableSchema rounds_schema() {
   base::TableSchema schema;

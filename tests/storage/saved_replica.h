@@ -20,7 +20,7 @@
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage::test {
 

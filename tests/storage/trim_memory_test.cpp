@@ -8,7 +8,7 @@
 #include "tests/failing_allocation.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/one_row.h"
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -46,7 +46,7 @@ TEST(TrimMemory, WhatIsRefusedKeepsChunksInMemoryUntilTheNextTrim) {
     uint64_t refused = 0;
     for (uint64_t number = 1;; ++number) {
       SCOPED_TRACE(testing::Message() << "allocation " << number);
-      const test::TemporaryDirectory directory;
+      const diptych::test::TemporaryDirectory directory;
       KeptReplica kept(directory.path(), one_number(), kBudget);
       fill(&kept.partition());
       const size_t before = kept.buffers().figures().memory_bytes;

@@ -22,8 +22,6 @@
 // build/release/tests/workloads_bench --benchmark_filter=log_calls/warehouses:10
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,6 +33,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "dispatcher/database.h"
+#include "tests/temporary_directory.h"
 #include "tests/workloads/turns.h"
 #include "workloads/drivers/open_loop_driver.h"
 #include "workloads/drivers/transaction_driver.h"
@@ -54,21 +53,6 @@ constexpr size_t kLogWarmRounds = 2;
 void sleep_seconds(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
-
-// A directory that goes with its object.
-class Directory {
- public:
-  Directory() : path_((std::filesystem::temp_directory_path() / "diptych-XXXXXX").string()) {
-    DIPTYCH_CHECK(::mkdtemp(path_.data()) != nullptr, "temporary files are possible");
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  std::string of_database() const { return path_ + "/db"; }
-
- private:
-  std::string path_;
-};
 
 struct Slice {
   double calls_per_second = 0;
@@ -106,7 +90,7 @@ class LoggedTpcc {
     options.log = log;
     options.checkpoint_log_bytes = 0;
     options.checkpoint_mib_per_second = checkpoint_mib_per_second;
-    options.keep_path = directory_.of_database();
+    options.keep_path = directory_.path() + "/db";
     auto session = Session::open(options, never_, [](const std::string&, double) {});
     DIPTYCH_CHECK(session.ok(), "an empty directory takes the database");
     session_ = std::move(*session);
@@ -167,7 +151,7 @@ class LoggedTpcc {
   }
 
   const StopFlag never_{false};
-  const Directory directory_;
+  const diptych::test::TemporaryDirectory directory_;
   const int32_t warehouses_;
   uint64_t seed_ = 0;
   std::unique_ptr<Session> session_;

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::workloads {
 namespace {
@@ -54,7 +54,7 @@ TEST(OverloadBenchmark, CallsWaitForALateDriverToo) {
 }
 
 TEST(OverloadBenchmark, OfADatabaseThatLogs) {
-  const storage::test::TemporaryDirectory directory;
+  const diptych::test::TemporaryDirectory directory;
   OverloadOptions options;
   options.keep_path = directory.path() + "/kept";
   options.log = dispatcher::LogMode::kCommand;

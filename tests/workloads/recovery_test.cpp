@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 namespace diptych::workloads {
 namespace {
@@ -13,7 +13,7 @@ TEST(RecoveryBenchmark, ReplaysWhatRanAndFindsNothing) {
   RecoveryOptions options;
   options.transaction_clients = 16;
   options.seconds = 0.2;
-  const storage::test::TemporaryDirectory directory;
+  const diptych::test::TemporaryDirectory directory;
   options.path = directory.path() + "/db";
   const StopFlag never{false};
   const auto figures = run_recovery(options, never, [](const std::string&, double) {});
@@ -34,7 +34,7 @@ TEST(RecoveryBenchmark, ReplaysWhatRanAndFindsNothing) {
 
 TEST(RecoveryBenchmark, StoppedItTellsWhatItReached) {
   RecoveryOptions options;
-  const storage::test::TemporaryDirectory directory;
+  const diptych::test::TemporaryDirectory directory;
   options.path = directory.path() + "/db";
   StopFlag stop{false};
   size_t openings = 0;

@@ -14,15 +14,18 @@
 
 #include "base/check.h"
 
-namespace diptych::storage::test {
+namespace diptych::test {
+
+// Of whoever asks, who also removes it.
+inline std::string make_temporary_directory() {
+  std::string name = std::filesystem::temp_directory_path() / "diptych-test-XXXXXX";
+  DIPTYCH_CHECK(::mkdtemp(name.data()) != nullptr, "a temporary directory can be made");
+  return name;
+}
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "diptych-test-XXXXXX";
-    DIPTYCH_CHECK(mkdtemp(name.data()) != nullptr, "a temporary directory can be made");
-    path_ = name;
-  }
+  TemporaryDirectory() : path_(make_temporary_directory()) {}
   ~TemporaryDirectory() {
     std::error_code ignored;  // a test's leftovers in /tmp harm nobody
     std::filesystem::remove_all(path_, ignored);
@@ -41,7 +44,7 @@ class TemporaryDirectory {
   }
 
  private:
-  std::string path_;
+  const std::string path_;
 };
 
 inline std::string read_bytes(const std::string& path) {
@@ -53,4 +56,4 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-}  // namespace diptych::storage::test
+}  // namespace diptych::test

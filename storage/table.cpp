@@ -41,6 +41,12 @@ StorageOptions of_table(StorageOptions options, const base::TableSchema& schema)
   return options;
 }
 
+// Of what an image does not have: ReplicaSnapshot gives images out as const, and saves them.
+PartitionStore& live(const std::unique_ptr<PartitionStore>& store) {
+  DIPTYCH_DCHECK(store != nullptr, "an image is read, and not written");
+  return *store;
+}
+
 }  // namespace
 
 Partition::Partition(const base::TableSchema& schema, const StorageOptions& options,
@@ -73,7 +79,7 @@ uint64_t Partition::changes(base::ColumnId column) const {
 }
 
 ChangeWatch& Partition::watch() {
-  return store_->watch();
+  return live(store_).watch();
 }
 
 uint32_t Partition::row_slots() const {
@@ -97,49 +103,49 @@ base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
 }
 
 void Partition::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
-  store_->insert(rows, ordinals);
+  live(store_).insert(rows, ordinals);
 }
 
 void Partition::prefetch(std::span<const uint32_t> ordinals,
                          std::span<const base::ColumnId> columns) {
-  store_->prefetch(ordinals, columns);
+  live(store_).prefetch(ordinals, columns);
 }
 
 void Partition::update(std::span<const uint32_t> ordinals, base::ColumnId column,
                        std::span<const std::byte* const> records, size_t cell_offset) {
-  store_->update(ordinals, column, records, cell_offset);
+  live(store_).update(ordinals, column, records, cell_offset);
 }
 
 void Partition::note_writes(std::span<const uint32_t> ordinals) {
-  store_->note_writes(ordinals);
+  live(store_).note_writes(ordinals);
 }
 
 void Partition::erase(uint32_t ordinal) {
-  store_->erase(ordinal);
+  live(store_).erase(ordinal);
 }
 
 void Partition::prefetch_erase(uint32_t ordinal) const {
-  store_->prefetch_erase(ordinal);
+  live(store_).prefetch_erase(ordinal);
 }
 
 size_t Partition::compact(uint64_t until_ns) {
-  return store_->compact(until_ns);
+  return live(store_).compact(until_ns);
 }
 
 bool Partition::wants_compaction() const {
-  return store_->wants_compaction();
+  return live(store_).wants_compaction();
 }
 
 void Partition::compact_all() {
-  store_->compact_all();
+  live(store_).compact_all();
 }
 
 std::unique_ptr<PartitionImage> Partition::cut() {
-  return store_->cut();
+  return live(store_).cut();
 }
 
 void Partition::reclaim() {
-  store_->reclaim();
+  live(store_).reclaim();
 }
 
 base::Result<SavedPartition> Partition::save(const SavePace& pace) {
@@ -148,15 +154,15 @@ base::Result<SavedPartition> Partition::save(const SavePace& pace) {
 }
 
 base::Result<void> Partition::restore(SavedPartition saved) {
-  return store_->restore(std::move(saved));
+  return live(store_).restore(std::move(saved));
 }
 
 void Partition::finish_restore() {
-  store_->finish_restore();
+  live(store_).finish_restore();
 }
 
 PartitionFigures Partition::figures() const {
-  return store_->figures();
+  return live(store_).figures();
 }
 
 Table::Table(const base::TableSchema& schema, const StorageOptions& options, BufferManager* buffers)

@@ -66,4 +66,8 @@ void throw_as_value(const Error& error) {
   throw std::logic_error("the value of a Result is read that is an error: " + error.to_string());
 }
 
+void throw_as_error() {
+  throw std::logic_error("the error of a Result is read that is a value");
+}
+
 }  // namespace diptych::base

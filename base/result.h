@@ -81,6 +81,8 @@ struct [[nodiscard]] Error {
 
 // std::logic_error with the error's text.
 [[noreturn]] void throw_as_value(const Error& error);
+// std::logic_error: there is no error to read.
+[[noreturn]] void throw_as_error();
 
 // (A union of its own rather than a std::variant, whose templates every source with procedures
 // would instantiate for each of its results.)
@@ -129,8 +131,10 @@ class [[nodiscard]] Result {
       throw_as_value(error_);
     return value_;
   }
+  // Likewise where there is none.
   const Error& error() const {
-    DIPTYCH_CHECK(!ok(), "a Result's error is read only when it is not ok()");
+    if (ok()) [[unlikely]]
+      throw_as_error();
     return error_;
   }
   ErrorCode code() const { return error().code; }
@@ -171,7 +175,8 @@ class [[nodiscard]] Result<void> {
   bool ok() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return ok(); }
   const Error& error() const {
-    DIPTYCH_CHECK(!ok(), "a Result's error is read only when it is not ok()");
+    if (ok()) [[unlikely]]
+      throw_as_error();
     return *error_;
   }
   ErrorCode code() const { return error().code; }

@@ -1,0 +1,46 @@
+// What a caller's code throws costs it its call, or its load, and nothing else.
+
+#include <new>
+#include <optional>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+
+#include "tests/failing_allocation.h"
+#include "tests/oltp/engine_fixture.h"
+
+namespace diptych::oltp::test {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using ::testing::HasSubstr;
+using namespace std::string_view_literals;
+
+struct Speechless : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+struct Speaking : std::exception {
+  const char* what() const noexcept override { return "words that no short string has room for"; }
+};
+
+TEST(Thrown, ReadingTheErrorOfWhatWasFoundAbortsTheCall) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    ASSERT_TRUE(bank.put(1, 7, "a", 1));
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, 1);
+      txn.update(*row, set<&Account::balance>(2));
+      return row.error();
+    });
+    EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+    EXPECT_THAT(outcome.error().message, HasSubstr("the error of a Result is read"));
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, 1);
+      return {};
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace diptych::oltp::test

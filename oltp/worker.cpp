@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/thrown_text.h"
 #include "oltp/runs_procedures.h"
 
 namespace diptych::oltp {
@@ -29,9 +31,22 @@ void let_others_go_first(std::vector<Request*>* left) {
 // With one worker no transaction begins with more of them.
 constexpr size_t kDeadEntriesMax = 128;
 
-// An expected outcome has no text; who called should still read where it came from.
+// `text`: null where it is no std::exception. Where there is no memory for the text, that is the
+// error: nothing may leave the catch block.
+base::Error thrown_error(const ProcedureDefinition& procedure, const char* text) noexcept try {
+  return {base::ErrorCode::kAborted,
+          text == nullptr
+              ? fmt::format("procedure \"{}\" threw something that is no std::exception",
+                            procedure.name)
+              : fmt::format("procedure \"{}\" threw: {}", procedure.name, text)};
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;
+}
+
+// An expected outcome has no text; who called should still read where it came from, where there is
+// memory to say it.
 base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Error& error,
-                           const TableIndex* taken, bool lost) {
+                           const TableIndex* taken, bool lost) noexcept try {
   if (lost) {
     return base::Error(
         base::ErrorCode::kConflict,
@@ -44,6 +59,8 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Err
                     procedure.name, taken->table->schema->name, taken->schema.name));
   }
   return error.within(fmt::format("in procedure \"{}\"", procedure.name));
+} catch (const std::bad_alloc&) {
+  return error.code;
 }
 
 }  // namespace
@@ -53,12 +70,9 @@ base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& 
   try {
     return procedure.body(txn, request.arguments, request.reply);
   } catch (const std::exception& thrown) {
-    return base::Error(base::ErrorCode::kAborted,
-                       fmt::format("procedure \"{}\" threw: {}", procedure.name, thrown.what()));
+    return thrown_error(procedure, base::thrown_text(thrown));
   } catch (...) {
-    return base::Error(
-        base::ErrorCode::kAborted,
-        fmt::format("procedure \"{}\" threw something that is no std::exception", procedure.name));
+    return thrown_error(procedure, nullptr);
   }
 }
 

@@ -42,5 +42,28 @@ TEST(Thrown, ReadingTheErrorOfWhatWasFoundAbortsTheCall) {
   }
 }
 
+TEST(Thrown, AnExceptionWithoutATextAbortsTheCall) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    const auto outcome = bank.run([](Transaction&) -> Result<void> { throw Speechless(); });
+    EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+    EXPECT_EQ(outcome.error().message, "procedure \"script\" threw: an exception without a text");
+  }
+}
+
+TEST(Thrown, AnExceptionForWhoseTextThereIsNoMemoryAbortsTheCall) {
+  if (!diptych::test::kAllocationsCanFail) GTEST_SKIP() << "a sanitizer has its own operator new";
+  Bank bank;
+  std::optional<diptych::test::FailingAllocation> failing;
+  const auto outcome = bank.run([&](Transaction&) -> Result<void> {
+    failing.emplace(1);
+    throw Speaking();
+  });
+  EXPECT_TRUE(failing->has_failed());
+  failing.reset();
+  EXPECT_EQ(outcome.code(), ErrorCode::kOutOfMemory);
+  EXPECT_TRUE(bank.put(1, 7, "a", 1));
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

@@ -154,6 +154,10 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
     const base::Error undone = undo(base::ErrorCode::kOutOfMemory);
     return undone.within(fmt::format(
         "table \"{}\", row {}: the system has no memory left to load it", table.schema->name, row));
+  } catch (...) {
+    if (rows > loaded.size()) unload(given.back().row_id);
+    static_cast<void>(undo(base::ErrorCode::kAborted));
+    throw;
   }
   if (loaded.size() == 0) return last_vid();
   // release: pairs with the acquire at a transaction's begin (C1).

@@ -65,5 +65,26 @@ TEST(Thrown, AnExceptionForWhoseTextThereIsNoMemoryAbortsTheCall) {
   EXPECT_TRUE(bank.put(1, 7, "a", 1));
 }
 
+TEST(Thrown, ALoadWhoseSourceThrowsHasPutNothing) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    ASSERT_TRUE(bank.put(1, 7, "one", 1));
+    const base::Vid before = bank.engine->last_vid();
+    const Account loaded[] = {{2, 7, "two"sv, 2, "a note"sv}, {3, 7, "three"sv, 3, ""sv}};
+    int batches = 0;
+    const auto next = [&]() -> Result<RowBatch> {
+      if (++batches == 2) throw std::runtime_error("the line is cut");
+      return RowBatch{reinterpret_cast<const std::byte*>(loaded), std::size(loaded)};
+    };
+    EXPECT_THROW(static_cast<void>(bank.engine->load(bank.account.table, next, nullptr).ok()),
+                 std::runtime_error);
+    EXPECT_EQ(bank.engine->last_vid(), before);
+    EXPECT_EQ(bank.engine->row_count(bank.account.table), 1U);
+    bank.expect_replica_agrees();
+    ASSERT_TRUE(bank.put(2, 7, "two", 20));
+    bank.expect_replica_agrees();
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

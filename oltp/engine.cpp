@@ -118,7 +118,7 @@ void Engine::State::run_on_workers(UpdateReplay* replay) {
   run_batch();
 }
 
-void Engine::State::run_batch() {
+void Engine::State::run_batch() noexcept {
   // relaxed: published by generation_.
   running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
   // release: pairs with the acquire in serve. relaxed: the leader alone writes it.

@@ -70,7 +70,9 @@ struct Engine::State {
   void serve(uint32_t worker);
   void end_threads();
   void run_share(uint32_t worker);
-  void run_batch();  // batch_, on all workers
+  // batch_, on all workers. noexcept: they run it while the leader is at its own share, and what
+  // they read must not be unwound beneath them.
+  void run_batch() noexcept;
   // Likewise, and all are at the indexes; between batches the leader alone is.
   void run_batch_on_indexes();
   void drop_dead_entries();

@@ -20,6 +20,21 @@ base::Error differs(const std::string& procedure, base::Vid commit_vid, std::str
                       procedure, commit_vid.value, how)};
 }
 
+// A variable has another value while this lives, also where what it is for throws.
+template <class Value>
+class SetMeanwhile {
+ public:
+  SetMeanwhile(Value* variable, Value value)
+      : variable_(variable), before_(std::exchange(*variable, value)) {}
+  ~SetMeanwhile() { *variable_ = before_; }
+  SetMeanwhile(const SetMeanwhile&) = delete;
+  SetMeanwhile& operator=(const SetMeanwhile&) = delete;
+
+ private:
+  Value* variable_;
+  Value before_;
+};
+
 }  // namespace
 
 std::optional<base::RowId> Worker::take_replayed_slot(Table* table) {
@@ -79,7 +94,7 @@ base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOf
   const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
   for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
-  replays_ = true;
+  const SetMeanwhile replays(&replays_, true);
   base::Result<void> replayed;
   for (size_t i = 0; i < requests.size() && replayed; ++i) {
     plan_of(i + kRowsAhead)->fetch_rows();
@@ -87,7 +102,6 @@ base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOf
     drop_many_dead_entries();
     plan_access(requests, i + kPlansAhead, plan_of(i));
   }
-  replays_ = false;
   return replayed;
 }
 
@@ -109,11 +123,10 @@ base::Result<void> Engine::replay_batch(std::span<Request* const> requests,
   const bool newest = std::all_of(requests.begin(), requests.end(), [](const Request* request) {
     return request->read_vid.value + 1 == request->commit_vid.value;
   });
-  const Concurrency as_configured =
-      std::exchange(core.concurrency, newest ? Concurrency::kSingle : Concurrency::kShared);
+  const SetMeanwhile concurrency(&core.concurrency,
+                                 newest ? Concurrency::kSingle : Concurrency::kShared);
   base::Result<void> replayed = state_->leader().replay(requests, inserted);
   state_->reach_boundary();
-  core.concurrency = as_configured;
   return replayed;
 }
 

@@ -2,8 +2,8 @@
 //
 // An integer of any type becomes the column's type, if that holds it. Columns that count in units
 // take no integers: 5 is no DECIMAL(8,2), DATE or TIMESTAMP. An integer that the column cannot hold
-// is the key of no row, and so is a string that is longer than its column; neither may be cut to
-// the key of another row. Only DOUBLE columns take floating-point numbers.
+// exactly is the key of no row, and so is a string that is longer than its column; neither may be
+// cut or rounded to the key of another row. Only DOUBLE columns take floating-point numbers.
 //
 // Cost       none if the types are equal, or if the column's type holds all values of the other.
 
@@ -74,6 +74,20 @@ constexpr bool holds(Value value) {
   }
 }
 
+// True if the double is the number that it was made of, and not another one near it.
+template <class Value>
+constexpr bool is_exact(double made, Value value) {
+  using Limits = std::numeric_limits<Value>;
+  if constexpr (Limits::digits <= std::numeric_limits<double>::digits) {
+    return true;
+  } else if constexpr (std::is_integral_v<Value>) {
+    // The greatest integer may round up to one that its type does not have.
+    return made < static_cast<double>(Limits::max()) && static_cast<Value>(made) == value;
+  } else {
+    return static_cast<Value>(made) == value || value != value;
+  }
+}
+
 // Converts a value to a part. Sets *fit to false if the part cannot hold it; the result is then
 // arbitrary.
 template <class Part, class Value>
@@ -90,6 +104,10 @@ constexpr Part as_part(const Value& value, bool* fit) {
                   "an integer is no DECIMAL with a scale, DATE or TIMESTAMP: give the key as one");
     *fit = *fit && holds<Integer>(value);
     return Part{static_cast<Integer>(value)};
+  } else if constexpr (std::is_arithmetic_v<Value>) {
+    const auto part = static_cast<double>(value);
+    *fit = *fit && is_exact(part, value);
+    return part;
   } else {
     return Part(value);
   }

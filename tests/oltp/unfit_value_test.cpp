@@ -107,6 +107,16 @@ TEST(KeyParts, HoldWhatTheirColumnHoldsAndNothingElse) {
   EXPECT_FALSE(fits(base::Nullable<int32_t>{}, kIntMax + 1));
   EXPECT_FALSE(fits(base::Decimal<4, 0>{}, ~uint64_t{0}));
   EXPECT_TRUE(fits(double{}, 7));
+  constexpr int64_t kDoubleExact = int64_t{1} << 53;
+  EXPECT_TRUE(fits(double{}, kDoubleExact));
+  EXPECT_FALSE(fits(double{}, kDoubleExact + 1));
+  EXPECT_TRUE(fits(double{}, std::numeric_limits<int64_t>::min()));
+  EXPECT_FALSE(fits(double{}, std::numeric_limits<int64_t>::max()));
+  EXPECT_FALSE(fits(double{}, ~uint64_t{0}));
+  EXPECT_TRUE(fits(double{}, 0.1));
+  EXPECT_TRUE(fits(double{}, 0.1F));
+  EXPECT_FALSE(fits(double{}, 0.1L));
+  EXPECT_FALSE(fits(base::Nullable<double>{}, kDoubleExact + 1));
 }
 
 TEST(UnfitKey, FindsNothingAndIsReportedByAScan) {

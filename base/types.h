@@ -101,7 +101,7 @@ struct InlineString {
   InlineString() = default;
   InlineString(std::string_view text)  // NOLINT: by design
       : size(text.size() <= N ? static_cast<uint8_t>(text.size()) : kOverlong) {
-    std::memcpy(bytes, text.data(), view().size());
+    if (!text.empty()) std::memcpy(bytes, text.data(), view().size());
   }
   InlineString(const char* text) : InlineString(std::string_view(text)) {}  // NOLINT: likewise
   bool fits() const { return size <= N; }

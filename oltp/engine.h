@@ -82,7 +82,7 @@ struct EngineMetrics {
   uint64_t aborted = 0;
   uint64_t conflicts = 0;
   // Memory, in bytes.
-  size_t row_bytes = 0;
+  size_t row_bytes = 0;     // slots that were ever taken; of huge pages a table may have 2 MiB more
   size_t string_bytes = 0;  // long strings of rows
   size_t undo_bytes = 0;    // older versions
   size_t index_bytes = 0;

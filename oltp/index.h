@@ -10,7 +10,8 @@
 // Threads    any worker may call every operation, in Concurrency::kShared. Callbacks must be short
 //            and must not call an index; they may be called again. next_group copies candidates, so
 //            that a procedure can look at rows between two calls.
-// Memory     on the replica's node; constant for a constant number of entries.
+// Memory     on the replica's node; constant for a constant number of entries, except for the hints
+//            of an ordered index (bw_hints.h), which come with each worker's first operations.
 
 #pragma once
 

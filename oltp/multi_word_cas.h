@@ -35,6 +35,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <span>
 
@@ -45,7 +46,8 @@ namespace diptych::oltp {
 
 // M3's order; tests break it.
 struct AscendingAddresses {
-  static bool precedes(const void* a, const void* b) { return a < b; }
+  // std::less: the words lie in memory of many allocations.
+  static bool precedes(const void* a, const void* b) { return std::less<const void*>()(a, b); }
 };
 
 template <template <class> class Atomic = std::atomic, class ClaimOrder = AscendingAddresses>

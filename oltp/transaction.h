@@ -101,8 +101,7 @@ class Transaction : public TransactionCore {
  public:
   using TransactionCore::TransactionCore;
 
-  // Reads the row of a unique index whose key equals the values (all parts). Errors: kNotFound,
-  // kConflict.
+  // Reads the row of a unique index whose key equals the values (all parts). Error: kNotFound.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   auto get(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Row = typename IndexRef<KeyMembers...>::Row;

@@ -11,7 +11,7 @@
 //
 // Threads    one worker's; the leaves are all workers'.
 // Memory     2 kPlaces hints of a line or two, from the first note on; none for keys that have one
-//            word or many.
+//            word or many, nor while the tree is one leaf.
 
 #pragma once
 
@@ -65,7 +65,10 @@ class BwHints {
   }
   void note(const Entry& entry, Leaf* leaf) {
     if constexpr (kUseful) {
-      if (places_ == nullptr) places_ = std::make_unique<Place[]>(kPlaces);
+      if (places_ == nullptr) {
+        if (is_whole_tree(*leaf)) return;  // there is no way down to spare
+        places_ = std::make_unique<Place[]>(kPlaces);
+      }
       Place& place = places_[place_of(entry)];
       if (!place[0].covers(entry)) place[1] = place[0];  // it has not become this leaf
       place[0] = {leaf->low, leaf->high, leaf, leaf->birth()};
@@ -80,6 +83,9 @@ class BwHints {
   static constexpr bool kUseful =
       std::tuple_size_v<decltype(Entry::words)> >= 2 && sizeof(Hint) <= 2 * base::kLineBytes;
 
+  static bool is_whole_tree(const Leaf& leaf) {
+    return !(Entry{} < leaf.low) && !(leaf.high < Entry::infinity());
+  }
   static size_t place_of(const Entry& entry) {
     constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
     return entry.words[0] * kGolden >> (64 - kPlaceBits);

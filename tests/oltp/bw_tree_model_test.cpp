@@ -163,6 +163,21 @@ TEST(BwTreeModel, SlidingRunsKeepTheInvariantsAndTheMemory) {
   }
 }
 
+// Many indexes have a few entries only: no hint spares them a way down.
+TEST(BwTreeModel, ATreeOfOneLeafHasNoHints) {
+  const AsWorker as(base::WorkerId(0));
+  for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
+    BwTree<2> tree(concurrency, base::NumaNode(0));
+    const size_t empty_bytes = tree.allocated_bytes();
+    tree.insert({{1, 1}, 1});
+    tree.insert({{1, 2}, 2});
+    tree.scan_forward({{0, 0}, 0}, {{2, 0}, 0}, [](const auto&) { return true; });
+    EXPECT_EQ(tree.allocated_bytes(), empty_bytes);
+    for (uint64_t i = 3; i < 1000; ++i) tree.insert({{1, i}, i});
+    EXPECT_EQ(tree.check(), 999U);
+  }
+}
+
 TEST(BwTreeModel, AscendingInsertsLeaveFullLeavesBehind) {
   BwTree<1> tree(Concurrency::kSingle, base::NumaNode(0));
   constexpr uint64_t kEntries = 200'000;

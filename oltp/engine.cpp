@@ -1,6 +1,7 @@
 #include "oltp/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -110,6 +111,12 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
   batch_ = {.deadline_ns = deadline_ns};
   if (threads_.empty()) return run_share(0);
   run_batch_on_indexes();
+}
+
+void Engine::State::run_on_leader(std::span<Request* const> requests, uint64_t deadline_ns) {
+  order_.arrange(requests, {}, 1);
+  batch_ = {.deadline_ns = deadline_ns};
+  run_share(0);
 }
 
 // Of each table and its indexes, one worker is at them.
@@ -251,9 +258,16 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
   };
   const uint64_t now_ns = base::steady_ns();
   const uint64_t longest_ns = UINT64_MAX - now_ns;
+  const uint64_t deadline_ns =
+      now_ns + std::min(state_->core.options.batch_time_max_ns, longest_ns);
+  std::vector<Request*> losers, others;
+  if (state_->has_losers) {
+    std::ranges::partition_copy(requests, std::back_inserter(losers), std::back_inserter(others),
+                                State::is_loser);
+  }
   if (!is_lost()) {
-    state_->run_on_workers(requests,
-                           now_ns + std::min(state_->core.options.batch_time_max_ns, longest_ns));
+    losers.empty() ? state_->run_on_workers(requests, deadline_ns)
+                   : state_->run_on_leader(losers, deadline_ns);
   }
   if (is_lost()) {
     state_->take_back_batch();
@@ -272,7 +286,10 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
     conflicted.insert(conflicted.end(), share.conflicted.begin(), share.conflicted.end());
     report.slow.insert(report.slow.end(), share.slow.begin(), share.slow.end());
   }
+  if (!losers.empty()) report.again.insert(report.again.end(), others.begin(), others.end());
   report.again.insert(report.again.end(), conflicted.begin(), conflicted.end());
+  state_->has_losers =
+      std::ranges::any_of(losers.empty() ? conflicted : report.again, State::is_loser);
   add(&state_->batches, 1);
   add(&state_->committed, report.committed);
   add(&state_->aborted, report.aborted);

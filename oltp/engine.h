@@ -119,7 +119,8 @@ class Engine {
   void replace_procedure(base::ProcedureId id, ProcedureDefinition definition);
 
   // Runs the requests, whose buffers fit their procedures. Sets outcome, read_vid and commit_vid of
-  // all requests except those in report.again.
+  // all requests except those in report.again. If some have conflicted often in earlier batches,
+  // only these run, on one worker, so that they make progress; report.again has the others.
   BatchReport run_batch(std::span<Request* const> requests);
 
   // The slots that the transaction took for rows, in the order of its inserts, including inserts

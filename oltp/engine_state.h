@@ -32,6 +32,12 @@ struct Engine::State {
   // Runs the batch on all workers and returns when all are done.
   void run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns);
   void run_on_workers(UpdateReplay* replay);
+  // Runs the batch on the leader, while nobody else runs.
+  void run_on_leader(std::span<Request* const> requests, uint64_t deadline_ns);
+  // Whether it has lost against others again and again.
+  static bool is_loser(const Request* request) {
+    return request->conflicts >= kConflictsBesideOthers;
+  }
   // Reclaims, pushes the sealed sets, and brings the metrics up to date (E1).
   void reach_boundary();
   // Of a batch that is lost nothing was pushed: its VIDs were never given.
@@ -44,6 +50,7 @@ struct Engine::State {
 
   EngineCore core;
   std::vector<std::unique_ptr<Worker>> workers;  // [WorkerId]; 0 is the leader's
+  bool has_losers = false;  // among what the next batch begins with; the leader's
 
   std::atomic<uint64_t> batches{0};     // writer: the leader, as of all metrics
   std::atomic<uint64_t> committed{0};   // writer: the leader
@@ -55,6 +62,10 @@ struct Engine::State {
   std::atomic<size_t> index_bytes{0};   // writer: the leader
 
  private:
+  // A long transaction on rows that short ones change would lose each time. What was run again so
+  // often (in some batches, with their rounds of retries in worker.cpp) is run apart from them.
+  static constexpr uint32_t kConflictsBesideOthers = 9;
+
   // With fewer, waking the workers takes longer than it spares.
   static constexpr size_t kDroppedByAllMin = 64;
 

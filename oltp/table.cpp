@@ -56,7 +56,8 @@ TableIndex::TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool
       unique(of_schema.uniqueness == base::Uniqueness::kUnique),
       encoder(of_table->layout, of_schema.columns),
       index(make_index(of_table->layout, of_schema, concurrency, place)),
-      by_hash(dynamic_cast<const HashIndex*>(index.get())) {}
+      by_hash(dynamic_cast<const HashIndex*>(index.get())),
+      columns_hash(of_table->columns_hash) {}
 
 base::Error TableIndex::key_taken(const std::byte* row) const {
   return {base::ErrorCode::kAlreadyExists,

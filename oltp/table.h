@@ -45,6 +45,7 @@ struct TableIndex {
   std::unique_ptr<Index> index;
   // The index if it is a hash index, whose candidates may have other keys; otherwise nullptr.
   const HashIndex* by_hash;
+  uint64_t columns_hash;  // the table's, here because a look-up reads it together with by_hash
   // Set if a row changed its key in this batch, so that an entry may belong to a version of the row
   // other than the visible one. Writers: any worker sets it, the leader clears it at the boundary.
   std::atomic<bool> rekeyed{false};

@@ -7,7 +7,8 @@
 //
 // bind_table and bind_index check the struct against the schema once; a ref is then a plain id,
 // valid as long as the database is open. A ref made without them is unbound: operations with it
-// fail, and access plans ignore it.
+// fail, and access plans ignore it. A ref of another database fails if it names a table of another
+// struct there.
 
 #pragma once
 
@@ -67,9 +68,7 @@ struct IndexRef {
     return has_parts(row, parts, std::make_index_sequence<kParts>());
   }
 
-  base::TableId table = kUnboundTable;
   base::IndexId index = kUnboundIndex;
-  base::IndexKind kind = base::IndexKind::kHash;
 
  private:
   template <size_t... kPart>
@@ -155,7 +154,7 @@ base::Result<IndexRef<KeyMembers...>> bind_index(const base::Catalog& catalog,
   if (auto bound = base::check_binding<Row>(*found->table); !bound) return bound.error();
   const base::ColumnId columns[] = {base::kColumn<KeyMembers>...};
   if (auto same = detail::check_columns(*found->index, columns); !same) return same.error();
-  return IndexRef<KeyMembers...>{found->table->id, found->index->id, found->index->kind};
+  return IndexRef<KeyMembers...>{found->index->id};
 }
 
 }  // namespace diptych::oltp

@@ -121,9 +121,9 @@ class Transaction : public TransactionCore {
     using Projected = Projection<Row, Columns...>;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "find takes the whole key");
     using Read = FoundRow<Row, typename Projected::Values>;
+    using Out = base::Result<Read>;
     const base::Result<Found> found = look_up<Projected>(index, key...);
-    if (!found) return base::Result<Read>(found.error());
-    return base::Result<Read>(Read{found->handle, Projected::load(found->row)});
+    return found ? Out(Read{found->handle, Projected::load(found->row)}) : Out(found.error());
   }
 
   // As get for many keys at once, whose cache misses overlap. Calls visit(i, values) for each key
@@ -220,8 +220,7 @@ class Transaction : public TransactionCore {
   // or a decimal has too many digits; the transaction has then failed.
   template <class Row>
   base::Result<RowHandle> insert(const TableRef<Row>& table, const Row& row) {
-    const std::optional<base::ColumnId> imprecise = detail::imprecise_column(row);
-    if (imprecise) [[unlikely]]
+    if (const auto imprecise = detail::imprecise_column(row)) [[unlikely]]
       return misuse_of_precision(table.table, *imprecise);
     return insert_row(table.table, reinterpret_cast<const std::byte*>(&row),
                       base::columns_hash<Row>());
@@ -233,7 +232,8 @@ class Transaction : public TransactionCore {
   template <auto... Columns, auto... KeyMembers, class Visit>
   base::Result<uint64_t> scan(const IndexRef<KeyMembers...>& index, const KeyRange& range,
                               const ScanOptions& options, Visit&& visit) {
-    using Projected = Projection<typename IndexRef<KeyMembers...>::Row, Columns...>;
+    using Row = typename IndexRef<KeyMembers...>::Row;
+    using Projected = Projection<Row, Columns...>;
     uint64_t visited = 0;
     if (options.limit == 0) return visited;
     const auto on_row = [&](const RowHandle& handle, const std::byte* row) {
@@ -241,9 +241,9 @@ class Transaction : public TransactionCore {
       const ScanStep step = visit(handle, Projected::load(row));
       return step == ScanStep::kContinue && visited < options.limit;
     };
-    auto done = scan_range(index.index, range, options, Projected::choice(), RowVisitor(on_row));
-    if (!done) return done.error();
-    return visited;
+    auto done = scan_range(index.index, range, options, Projected::choice(), RowVisitor(on_row),
+                           base::columns_hash<Row>());
+    return done ? base::Result<uint64_t>(visited) : done.error();
   }
 
   // The error to return in order to roll back; the caller gets kAborted with the reason.
@@ -259,7 +259,8 @@ class Transaction : public TransactionCore {
   base::Result<Found> look_up(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
     if constexpr (Ref::kNumberBytes != 0) {
-      if (const TableIndex* const compiled = compiled_index(index.index)) {
+      if (const TableIndex* const compiled =
+              compiled_index(index.index, base::columns_hash<typename Ref::Row>())) {
         bool fit = true;
         const typename Ref::Parts parts = detail::as_parts<typename Ref::Parts>(&fit, key...);
         if (!fit) return base::ErrorCode::kNotFound;
@@ -282,7 +283,8 @@ class Transaction : public TransactionCore {
         return found;
       }
     }
-    return find_unique(index.index, detail::make_index_key<Ref>(key...), Projected::choice());
+    return find_unique(index.index, detail::make_index_key<Ref>(key...), Projected::choice(),
+                       base::columns_hash<typename Ref::Row>());
   }
 
   template <class Row, auto... Columns>

@@ -83,6 +83,12 @@ const base::Error* TransactionCore::check_handle(const RowHandle& handle, uint64
   return &misuse(*handle.table, "a row handle is used with its own table's struct, not another's");
 }
 
+const base::Error& TransactionCore::misuse_of_index(const TableIndex& index) {
+  return misuse(*index.table, fmt::format("index \"{}\" is used with another table's struct; is "
+                                          "the IndexRef another database's?",
+                                          index.schema.name));
+}
+
 inline Write* TransactionCore::own_write(const RowHandle& handle, const WriteShape* shape) {
   if (!begin_operation()) return nullptr;
   if (handle.transaction != stamp_) {
@@ -133,7 +139,8 @@ const std::byte* TransactionCore::visible_row(const TableIndex& index, const Row
 
 base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId index_id,
                                                                   const base::Key& key,
-                                                                  const ColumnChoice& choice) {
+                                                                  const ColumnChoice& choice,
+                                                                  uint64_t columns_hash) {
   if (!begin_operation()) return *failure_;
   const TableIndex* const found_index = worker_->core_->find_index(index_id);
   if (found_index == nullptr) return misuse_of_unbound();
@@ -155,6 +162,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
   };
   if (index.by_hash != nullptr) {
     index.by_hash->visit(key_hash(key.bytes()), visit);
+  if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
   } else {
     index.index->find(key.bytes(), CandidateVisitor(visit));
   }
@@ -365,8 +373,8 @@ void TransactionCore::forget_inserted_keys(const Write& write) {
 
 base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const KeyRange& range,
                                                const ScanOptions& options,
-                                               const ColumnChoice& choice,
-                                               const RowVisitor& visit) {
+                                               const ColumnChoice& choice, const RowVisitor& visit,
+                                               uint64_t columns_hash) {
   if (!begin_operation()) return *failure_;
   TableIndex* const found = worker_->core_->find_index(index_id);
   if (found == nullptr) return misuse_of_unbound();
@@ -388,6 +396,7 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
   return scan_ordered(index, range, options, choice, visit);
 }
 
+  if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
 base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyRange& range,
                                              const ColumnChoice& choice, const RowVisitor& visit) {
   auto found = find_unique(index.schema.id, range.lower, choice);

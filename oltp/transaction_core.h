@@ -88,9 +88,11 @@ class TransactionCore {
     const std::byte* row;  // the visible version, until the next operation
   };
 
-  // The untyped operations; Transaction documents their guarantees.
+  // The untyped operations; Transaction documents their guarantees. If columns_hash is not 0, the
+  // transaction fails unless the index is of a table whose columns have these names and types
+  // (base::columns_hash), here and below.
   base::Result<Found> find_unique(base::IndexId index, const base::Key& key,
-                                  const ColumnChoice& choice);
+                                  const ColumnChoice& choice, uint64_t columns_hash = 0);
   // An empty plan, valid for this transaction (access_plan.h).
   AccessPlan make_plan() const;
   // Claims the groups of the columns (no columns: all). Cells of other groups must not be read.
@@ -103,12 +105,14 @@ class TransactionCore {
   // For a hash index over numbers, the whole search for a row is compiled into the procedure: with
   // one worker, or if the table has no column groups and reads are not recorded. Counts as an
   // operation. nullptr: use find_unique().
-  const TableIndex* compiled_index(base::IndexId id) {
+  const TableIndex* compiled_index(base::IndexId id, uint64_t columns_hash = 0) {
     if (!(alone_ || unrecorded_) || operations_left_ == 0 || id.value >= indexes_.size()) {
       return nullptr;
     }
     const TableIndex* const index = indexes_[id.value];
     if (index == nullptr || index->by_hash == nullptr) return nullptr;
+    if (columns_hash != 0 && index->columns_hash != columns_hash) [[unlikely]]
+      return nullptr;
     if (!alone_ && index->table->layout.group_count > 1) return nullptr;
     --operations_left_;
     return index;
@@ -175,7 +179,7 @@ class TransactionCore {
   void erase_row(const RowHandle& handle);
   base::Result<void> scan_range(base::IndexId index, const KeyRange& range,
                                 const ScanOptions& options, const ColumnChoice& choice,
-                                const RowVisitor& visit);
+                                const RowVisitor& visit, uint64_t columns_hash = 0);
 
   bool failed() const { return failure_.has_value(); }
 
@@ -223,6 +227,7 @@ class TransactionCore {
   const base::Error& misuse_of_unbound();
   void misuse_of_primary_key(const WriteShape& shape);
   const base::Error& misuse_of_unclaimed(const RowHandle& handle, const WriteShape* shape);
+  const base::Error& misuse_of_index(const TableIndex& index);
   // Records, for a serializable transaction, the result of a look-up by key.
   void record_lookup(const TableIndex& index, const base::Key& key, const ColumnChoice& choice,
                      const Found& found);

@@ -1,0 +1,97 @@
+// Refs and handles of another database, and what goes too deep: the transaction fails, with words
+// that name the procedure, and no memory is touched that is not the row's.
+
+#include <functional>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "tests/oltp/engine_fixture.h"
+
+namespace diptych::oltp::test {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace std::string_view_literals;
+
+// The same ids in its database as an account's, and more bytes than an account has.
+struct Ledger {
+  int64_t id;
+  base::Varchar<64> first;
+  base::Varchar<64> second;
+  base::Varchar<64> third;
+  int64_t total;
+};
+BOOST_DESCRIBE_STRUCT(Ledger, (), (id, first, second, third, total))
+
+struct Price {
+  int64_t id;
+  base::Decimal<8, 2> amount;
+};
+BOOST_DESCRIBE_STRUCT(Price, (), (id, amount))
+
+base::Catalog ledger_catalog() {
+  using base::IndexKind;
+  using base::Uniqueness;
+  base::Catalog catalog;
+  base::TableSchema ledger = schema_of<Ledger>("ledger");
+  ledger.indexes = {index("ledger_pkey", IndexKind::kHash, Uniqueness::kUnique, {0}),
+                    index("ledger_first", IndexKind::kHash, Uniqueness::kUnique, {1}),
+                    index("ledger_total", IndexKind::kOrdered, Uniqueness::kNonUnique, {4})};
+  EXPECT_TRUE(catalog.add_table(std::move(ledger)));
+  return catalog;
+}
+
+TEST(ForeignRef, OfAnIndexIsRefusedInEveryUse) {
+  const base::Catalog other = ledger_catalog();
+  const auto by_id = *bind_index<&Ledger::id>(other, "ledger_pkey");
+  const auto by_first = *bind_index<&Ledger::first>(other, "ledger_first");
+  const auto by_total = *bind_index<&Ledger::total>(other, "ledger_total");
+  const auto go_on = [](const RowHandle&, const Ledger&) { return ScanStep::kContinue; };
+  const std::function<void(Transaction&)> uses[] = {
+      [&](Transaction& txn) { EXPECT_FALSE(txn.get(by_id, 2).ok()); },
+      [&](Transaction& txn) { EXPECT_FALSE(txn.find(by_id, 2).ok()); },
+      [&](Transaction& txn) { EXPECT_FALSE(txn.get(by_first, "b"sv).ok()); },
+      [&](Transaction& txn) {
+        auto row = txn.get_for_update<&Ledger::total>(by_id, 2);
+        EXPECT_FALSE(row.ok());
+        if (row) txn.update(*row, set<&Ledger::total>(-1));
+      },
+      [&](Transaction& txn) { EXPECT_FALSE(txn.scan(by_id, prefix(by_id, 2), {}, go_on).ok()); },
+      [&](Transaction& txn) { EXPECT_FALSE(txn.scan(by_total, KeyRange{}, {}, go_on).ok()); }};
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    for (const int64_t id : {1, 2, 3}) {
+      ASSERT_TRUE(bank.put(id, 7, std::string(1, static_cast<char>('`' + id)), id));
+    }
+    const TableText before = bank.rows(bank.account.table);
+    for (const auto& use : uses) {
+      const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+        use(txn);
+        return {};
+      });
+      ASSERT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+      EXPECT_THAT(outcome.error().message,
+                  AllOf(HasSubstr("procedure \"script\", table \"account\""),
+                        HasSubstr("is the IndexRef another database's?")));
+    }
+    // A plan may name what it likes.
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      AccessPlan plan = txn.make_plan();
+      plan.row(by_id, 2);
+      plan.row(by_first, "b"sv);
+      plan.range(by_total, 5, 2);
+      plan.end(by_total, 2);
+      plan.fetch_rows();
+      return {};
+    }));
+    EXPECT_EQ(bank.rows(bank.account.table), before);
+    bank.expect_replica_agrees();
+  }
+}
+
+}  // namespace
+}  // namespace diptych::oltp::test

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,6 +44,13 @@ struct EngineCore {
     return {options.placement.node, preparer ? &*preparer : nullptr};
   }
 
+  // No other engine's of late: row handles of one are refused by the others.
+  static uint32_t next_first_stamp() {
+    static std::atomic<uint32_t> engines{0};  // writers: who make engines
+    // relaxed: a number of its own is all.
+    return engines.fetch_add(1, std::memory_order_relaxed) * 0x9E3779B1U;
+  }
+
   // nullptr: there is none, here and below.
   Table* find_table(base::TableId id) const {
     return id.value < tables.size() ? tables[id.value].get() : nullptr;
@@ -60,6 +68,7 @@ struct EngineCore {
   EngineOptions options;
   propagation::UpdateQueue* queue;  // null where nothing is exported
   Concurrency concurrency;
+  uint32_t first_stamp = next_first_stamp();  // of transactions (transaction_core.h)
   StringDepot strings;
   std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables

@@ -81,7 +81,7 @@ Worker::Worker(EngineCore* core, base::WorkerId id)
       id_(id),
       strings_(&core->strings),
       undo_(core->options.placement.node),
-      stamp_(static_cast<uint32_t>(id.value)) {
+      stamp_(core->first_stamp + static_cast<uint32_t>(id.value)) {
   plans_.assign(kPlansAhead, AccessPlan(core));
 }
 

@@ -93,5 +93,30 @@ TEST(ForeignRef, OfAnIndexIsRefusedInEveryUse) {
   }
 }
 
+TEST(ForeignHandle, OfAnotherEngineIsRefused) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank one(workers);
+    Bank two(workers);
+    ASSERT_TRUE(one.put(1, 7, "a", 1));
+    ASSERT_TRUE(two.put(1, 7, "b", 1));
+    RowHandle kept{};
+    ASSERT_TRUE(one.run([&](Transaction& txn) -> Result<void> {
+      kept = txn.find(one.account_pkey, 1)->handle;
+      return {};
+    }));
+    const auto outcome = two.run([&](Transaction& txn) -> Result<void> {
+      auto row = txn.claim<Account>(kept);
+      if (!row) return row.error();
+      txn.update(*row, set<&Account::balance>(99));
+      return {};
+    });
+    EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+    ASSERT_TRUE(one.run([&](Transaction& txn) -> Result<void> {
+      EXPECT_EQ(txn.get(one.account_pkey, 1)->balance, 1);
+      return {};
+    }));
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

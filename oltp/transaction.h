@@ -198,6 +198,7 @@ class Transaction : public TransactionCore {
         base::kColumn<Members>...};
     static_assert(detail::are_distinct(kColumns), "an update names a column once");
     if (!(detail::keeps_precision(cells.value) && ...)) [[unlikely]] {
+      if (check_handle(claimed.handle, base::columns_hash<Row>()) != nullptr) return;
       base::ColumnId column;
       ((detail::keeps_precision(cells.value) || (column = base::kColumn<Members>, true)), ...);
       misuse_of_precision(*claimed.handle.table, column);

@@ -118,5 +118,17 @@ TEST(ForeignHandle, OfAnotherEngineIsRefused) {
   }
 }
 
+TEST(MadeUpClaim, IsRefusedThoughItsNewValueDoesNotFitEither) {
+  Bank bank;
+  for (const int64_t units : {int64_t{1}, std::numeric_limits<int64_t>::max()}) {
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      txn.update(Claimed<Price, Price>{}, set<&Price::amount>({units}));
+      return {};
+    });
+    EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(outcome.error().message, HasSubstr("a row handle is used in the transaction"));
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

@@ -89,6 +89,23 @@ const base::Error& TransactionCore::misuse_of_index(const TableIndex& index) {
                                           index.schema.name));
 }
 
+const base::Error& TransactionCore::misuse_of_nesting() {
+  return fail({base::ErrorCode::kInvalidArgument,
+               fmt::format("procedure \"{}\" has more than {} scans open within each other",
+                           worker_->running_name(), kScansOpenMax)});
+}
+
+class TransactionCore::OpenScan {
+ public:
+  explicit OpenScan(TransactionCore* txn) : txn_(txn) { ++txn_->scans_open_; }
+  ~OpenScan() { --txn_->scans_open_; }
+  OpenScan(const OpenScan&) = delete;
+  OpenScan& operator=(const OpenScan&) = delete;
+
+ private:
+  TransactionCore* txn_;
+};
+
 inline Write* TransactionCore::own_write(const RowHandle& handle, const WriteShape* shape) {
   if (!begin_operation()) return nullptr;
   if (handle.transaction != stamp_) {
@@ -145,6 +162,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
   const TableIndex* const found_index = worker_->core_->find_index(index_id);
   if (found_index == nullptr) return misuse_of_unbound();
   const TableIndex& index = *found_index;
+  if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
   if (!index.unique) {
     return misuse(*index.table,
                   fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));

@@ -180,6 +180,7 @@ class TransactionCore {
   base::Result<void> scan_range(base::IndexId index, const KeyRange& range,
                                 const ScanOptions& options, const ColumnChoice& choice,
                                 const RowVisitor& visit, uint64_t columns_hash = 0);
+  static constexpr uint32_t kScansOpenMax = 128;  // each has a cursor on the worker's stack
 
   bool failed() const { return failure_.has_value(); }
 
@@ -220,14 +221,16 @@ class TransactionCore {
     return true;
   }
   void run_out();
+  class OpenScan;
   // Fail the transaction for a mistake with a row of the table, or for one that names the table.
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse(const base::Error& mistake);
   const base::Error& misuse_of_handle();
   const base::Error& misuse_of_unbound();
+  const base::Error& misuse_of_index(const TableIndex& index);
+  const base::Error& misuse_of_nesting();
   void misuse_of_primary_key(const WriteShape& shape);
   const base::Error& misuse_of_unclaimed(const RowHandle& handle, const WriteShape* shape);
-  const base::Error& misuse_of_index(const TableIndex& index);
   // Records, for a serializable transaction, the result of a look-up by key.
   void record_lookup(const TableIndex& index, const base::Key& key, const ColumnChoice& choice,
                      const Found& found);
@@ -269,6 +272,7 @@ class TransactionCore {
   const TableIndex* taken_ = nullptr;  // the index in which the last insert found its key taken
   uint64_t operations_left_;           // 0 once it has failed
   uint32_t stamp_;
+  uint32_t scans_open_ = 0;  // each but the first began in a visit of the one before
 };
 
 }  // namespace diptych::oltp

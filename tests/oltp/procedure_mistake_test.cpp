@@ -130,5 +130,37 @@ TEST(MadeUpClaim, IsRefusedThoughItsNewValueDoesNotFitEither) {
   }
 }
 
+TEST(NestedScans, BeyondTheLimitFailTheTransaction) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    ASSERT_TRUE(bank.put(1, 7, "a", 1));
+    uint32_t deepest = 0;
+    const std::function<void(Transaction&, uint32_t)> nest = [&](Transaction& txn, uint32_t more) {
+      if (more == 0) return;
+      auto done = txn.scan(bank.account_branch, prefix(bank.account_branch, 7), {},
+                           [&](const RowHandle&, const Account&) {
+                             ++deepest;
+                             nest(txn, more - 1);
+                             return ScanStep::kContinue;
+                           });
+      static_cast<void>(done.ok());
+    };
+    const auto outcome_of_depth = [&](uint32_t depth) {
+      deepest = 0;
+      return bank.run([&](Transaction& txn) -> Result<void> {
+        nest(txn, depth);
+        return {};
+      });
+    };
+    EXPECT_TRUE(outcome_of_depth(128));
+    EXPECT_EQ(deepest, 128U);
+    const auto outcome = outcome_of_depth(300);
+    EXPECT_EQ(deepest, 128U);
+    EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(outcome.error().message,
+                HasSubstr("procedure \"script\" has more than 128 scans open within each other"));
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

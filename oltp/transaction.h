@@ -17,8 +17,8 @@
 // the engine runs the procedure again. A mistake of the procedure (kInvalidArgument) also fails the
 // transaction, and the message names the procedure.
 //
-// Limits     each operation counts, and each row that a scan looks at. A transaction that exceeds
-//            EngineOptions::operations_max fails, as does one that misuses a handle (below).
+// Limits     each operation counts, and each row that a scan visits. A transaction fails if it
+//            exceeds operations_max, misuses a handle (below), or nests kScansOpenMax + 1 scans.
 // Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes. The
 //            first to claim a row wins: later writers get kConflict, and so does a claim of a row
 //            that was changed after read_vid(). In a table with column groups this holds for each

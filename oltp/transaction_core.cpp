@@ -180,7 +180,6 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
   };
   if (index.by_hash != nullptr) {
     index.by_hash->visit(key_hash(key.bytes()), visit);
-  if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
   } else {
     index.index->find(key.bytes(), CandidateVisitor(visit));
   }
@@ -397,6 +396,9 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
   TableIndex* const found = worker_->core_->find_index(index_id);
   if (found == nullptr) return misuse_of_unbound();
   TableIndex& index = *found;
+  if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
+  if (scans_open_ == kScansOpenMax) return misuse_of_nesting();
+  const OpenScan open(this);
   if (!range.lower.ok() || !range.upper.ok()) {
     return misuse(*index.table,
                   fmt::format("a bound of a scan of index \"{}\" does not fit its column, or {} "
@@ -414,7 +416,6 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
   return scan_ordered(index, range, options, choice, visit);
 }
 
-  if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
 base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyRange& range,
                                              const ColumnChoice& choice, const RowVisitor& visit) {
   auto found = find_unique(index.schema.id, range.lower, choice);
@@ -445,6 +446,8 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
                      options.direction == Direction::kForward, options.limit, keys);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     if (!begin_operation(cursor.count)) return *failure_;
+    // Of candidates that nobody sees, a group counts as one.
+    uint64_t uncounted = 0;
     for (size_t i = 0; i < cursor.count; ++i) {
       slots[i] = &rows.slot(cursor.rows[i]);
       __builtin_prefetch(slots[i]);
@@ -457,13 +460,18 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
         return cursor.has_key(i, present.bytes());
       };
       const std::byte* const row = visible_row(index, *slots[i], choice, has_key);
-      if (row == nullptr) continue;
+      if (row == nullptr) {
+        if (uncounted + 1 < cursor.count) ++uncounted;
+        continue;
+      }
       const bool go_on = visit(RowHandle{index.table, slots[i], cursor.rows[i], stamp_}, row);
       if (failed()) return *failure_;
       if (go_on) continue;
+      operations_left_ += uncounted + (cursor.count - i - 1);
       if (reads.is_recorded()) reads.cut_range(range_read, cursor.key(i), cursor.forward);
       return {};
     }
+    operations_left_ += uncounted;
   }
   return {};
 }

@@ -162,5 +162,33 @@ TEST(NestedScans, BeyondTheLimitFailTheTransaction) {
   }
 }
 
+// Each look at the head passes those that went before it.
+TEST(OperationsOfAScan, AreOfRowsThatAreThere) {
+  constexpr int32_t kRows = 200;
+  constexpr uint64_t kOperations = 3'000;
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers, 1000, 10'000'000'000, IsolationLevel::kSnapshot, kParcelGroups, kOperations);
+    ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      for (int32_t i = 0; i < kRows; ++i) EXPECT_TRUE(txn.insert(bank.entry, Entry{1, i, {}}));
+      return {};
+    }));
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      for (int32_t i = 0; i < kRows; ++i) {
+        const auto pop = [&](const RowHandle& handle, const Entry& entry) {
+          EXPECT_EQ(entry.number, i);
+          txn.erase(*txn.claim<Entry>(handle));
+          return ScanStep::kStop;
+        };
+        auto popped = txn.scan(bank.entry_pkey, prefix(bank.entry_pkey, 1), {.limit = 1}, pop);
+        if (!popped) return popped.error();
+      }
+      return {};
+    });
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(bank.rows(bank.entry.table).size(), 0U);
+    bank.expect_replica_agrees();
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

@@ -53,7 +53,8 @@ bool PagePreparer::take(std::span<std::byte>* memory) {
 }
 
 void PagePreparer::run() {
-  name_this_thread("page-preparer");
+  // Its time is the OLTP side's, on whichever cores it runs (base/thread.h sums by name).
+  name_this_thread("oltp-pages");
   if (!cores_.empty()) pin_this_thread(cores_);
   while (true) {
     const uint32_t ticket = parker_.ticket();

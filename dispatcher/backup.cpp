@@ -192,6 +192,20 @@ base::Result<void> check_is_no_backup(const std::string& directory) {
                                  directory));
 }
 
+base::Result<void> check_is_outside(const std::string& path, const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code failed;  // of a path that cannot be followed, which is an error elsewhere
+  const fs::path database = fs::canonical(path, failed);
+  if (failed) return {};
+  const fs::path backup = fs::weakly_canonical(directory, failed);
+  if (failed) return {};
+  const auto [end, differs] = std::ranges::mismatch(database, backup);
+  if (end != database.end()) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     fmt::format("{} lies in the database's own directory, {}: give one outside it",
+                                 directory, path));
+}
+
 base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path,
                                                          const char* file) {
   struct stat found {};
@@ -320,6 +334,7 @@ base::Result<BackupReport> BackupInMaking::finish(const std::string& path,
 base::Result<BackupReport> backup_database(const std::string& path, const std::string& directory,
                                            const BackupProgress& progress) {
   if (auto checked = check_is_no_backup(path); !checked) return checked.error();
+  if (auto outside = check_is_outside(path, directory); !outside) return outside.error();
   const auto source = open_directory_to_read(path);
   if (!source) return source.error();
   const auto contents = scan_log(path, source->manifest->vid, source->manifest->id);

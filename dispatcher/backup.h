@@ -46,6 +46,9 @@ struct BackupVids {
 base::Result<std::optional<BackupVids>> read_backup(const std::string& directory);
 // kInvalidArgument: it is a backup, whole or not, which no database is opened in.
 base::Result<void> check_is_no_backup(const std::string& directory);
+// kInvalidArgument: the directory of a backup would lie in the database's own, which would take it
+// along wherever it goes.
+base::Result<void> check_is_outside(const std::string& path, const std::string& directory);
 
 // The files of a log that was scanned, as far as they are whole.
 std::vector<LogExtent> extents_of(const LogContents& contents);

@@ -70,6 +70,9 @@ base::Result<BackupReport> Database::backup(const std::string& directory,
     return base::Error(base::ErrorCode::kUnsupported,
                        "a database in memory has no files that could be copied");
   }
+  if (auto outside = check_is_outside(state_->options.path, directory); !outside) {
+    return outside.error();
+  }
   const std::unique_lock one_at_a_time = state_->backups.turn();
   {
     const BatchGate::Exclusive held = state_->gate.exclude();

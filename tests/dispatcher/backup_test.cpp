@@ -145,6 +145,24 @@ TEST_F(Backup, DirectoriesThatAreNotEmptyAreRefusedAndStay) {
   EXPECT_EQ(version_in(path("empty")), 5);
 }
 
+TEST_F(Backup, InTheDatabasesOwnDirectoryIsRefused) {
+  make_crashed(5);
+  fs::create_directory_symlink(path(), path("link"));
+  for (const std::string& inside : {path() + "/in", path() + "/./in/", path("link") + "/in"}) {
+    const auto refused = backup_database(path(), inside, go_on);
+    ASSERT_FALSE(refused.ok()) << inside;
+    EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument) << inside;
+    EXPECT_THAT(refused.error().message, HasSubstr("the database's own directory"));
+  }
+  auto bank = Bank::open({.path = path()});
+  const auto refused = bank->database->backup(path() + "/in");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(fs::exists(path() + "/in"));
+  EXPECT_TRUE(bank->database->backup(path() + "-beside"));
+  fs::remove_all(path() + "-beside");
+}
+
 TEST_F(Backup, OneThatAnotherIsFillingIsRefusedAndStays) {
   make_crashed(5);
   ASSERT_TRUE(backup_database(path(), path("backup"), go_on));

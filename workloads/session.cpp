@@ -1,6 +1,7 @@
 #include "workloads/session.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include <fmt/format.h>
@@ -81,6 +82,13 @@ bool add_consistency(std::string_view side, const Result<tpcc::ConsistencyReport
     add_words(fmt::format("{}: {}", side, words), &checks->violations);
   }
   return true;
+}
+
+// Of a database that was discarded.
+std::string left_at(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path + "/manifest.json", ignored) ? "what was saved before is left"
+                                                                   : "nothing of it was kept";
 }
 
 }  // namespace
@@ -183,10 +191,24 @@ Checks Session::verify(const StopFlag& stop_flag, const Progress& progress) cons
 }
 
 Checks Session::finish(const StopFlag& stop, const Progress& progress) {
+  if (const auto open = database_->row_count(base::TableId(0));
+      !open && open.code() == ErrorCode::kClosed) {
+    Checks given_up;
+    given_up.close_error = "its log waited for space on the disk; " + left_at(options_.keep_path);
+    return given_up;
+  }
   Checks checks = verify(stop, progress);
   progress("closing the database", -1);
-  if (auto closed = database_->close(); !closed) checks.close_error = closed.error().to_string();
+  checks.close_error = close_or_discard(database_.get(), options_.keep_path);
   return checks;
+}
+
+std::string close_or_discard(dispatcher::Database* database, const std::string& path) {
+  const auto closed = database->close();
+  if (closed) return {};
+  // Else its files would be there, without what the transactions did since the load.
+  static_cast<void>(database->discard());
+  return closed.error().to_string() + (path.empty() ? "" : "; " + left_at(path));
 }
 
 void Session::report_size(BenchmarkReport* report) const {

@@ -45,7 +45,8 @@ class Session {
   // The twelve conditions on the OLTP replica alone. kCancelled: stopped.
   base::Result<tpcc::ConsistencyReport> check_oltp(const StopFlag& stop) const;
 
-  // Verifies, and closes the database, which saves one that is kept.
+  // Verifies, and closes the database, which saves one that is kept. One that a driver has given up
+  // (drivers/log_wait.h) is closed already: no check is made, and close_error says it.
   Checks finish(const StopFlag& stop, const Progress& progress);
 
   dispatcher::Database* database() { return database_.get(); }
@@ -71,5 +72,9 @@ class Session {
   std::map<std::string, std::string> unsupported_;
   double load_seconds_ = 0;
 };
+
+// Closes the database; where that fails, discards it, and gives the error and what is left of it at
+// its path (empty: in memory).
+std::string close_or_discard(dispatcher::Database* database, const std::string& path);
 
 }  // namespace diptych::workloads

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "workloads/drivers/drawn_call.h"
+#include "workloads/drivers/log_wait.h"
 
 namespace diptych::workloads {
 namespace {
@@ -83,9 +84,12 @@ void OpenLoopDriver::run() {
     }
     std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs));
   }
+  LogWait log_wait(database_, phase_);
   while (free_.size() < calls_.size()) {
     completions_.wait(1, kWaitNs);
+    const size_t before = free_.size();
     take_finished();
+    log_wait.look(free_.size() != before);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "workloads/drivers/drawn_call.h"
+#include "workloads/drivers/log_wait.h"
 
 namespace diptych::workloads {
 
@@ -41,9 +42,11 @@ void TransactionDriver::join() {
 void TransactionDriver::run() {
   for (const auto& client : clients_) submit(client.get());
   const int64_t half = std::max<int64_t>(1, static_cast<int64_t>(clients_.size()) / 2);
+  LogWait log_wait(database_, phase_);
   while (in_flight_ > 0) {
-    completions_.wait(std::min(half, in_flight_), 0);
+    completions_.wait(std::min(half, in_flight_), LogWait::kLookNs);
     Completion* next = completions_.take_all();
+    log_wait.look(next != nullptr);
     while (next != nullptr) {
       auto* const client = static_cast<Client*>(next);
       next = next->next;

@@ -1,5 +1,7 @@
 #include "workloads/overload.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "base/clock.h"
@@ -34,13 +36,14 @@ class Loads {
   OverloadReport run() {
     report_.limit = measure(0, 0);
     const bool found = report_.limit.answered_per_second > 0;
-    if (!found && report_.error.empty()) {
+    if (!found && report_.error.empty() && !stopped(stop_)) {
       ++report_.calls_failed;
       report_.error = "none was answered while the limit was looked for: measure for longer";
     }
     for (const double load : options_.loads) {
       if (!found || stopped(stop_)) break;
-      report_.cells.push_back(measure(load, load * report_.limit.answered_per_second));
+      const OverloadCell cell = measure(load, load * report_.limit.answered_per_second);
+      if (!std::isnan(cell.answered_per_second)) report_.cells.push_back(cell);
     }
     report_.interrupted = stopped(stop_);
     report_.checks = session_->finish(stop_, progress_);
@@ -48,24 +51,29 @@ class Loads {
   }
 
  private:
+  // Load 0 looks for the limit: what is answered if no call has to be in time. NaN where it was
+  // stopped before it measured.
   OverloadCell measure(double load, double calls_per_second) {
+    const double timeout_ms = load == 0 ? 0 : options_.timeout_ms;
     PhaseSwitch phase;
     OpenLoopDriver driver(session_->database(), session_->procedures(),
                           {.calls_per_second = calls_per_second,
                            .queue_requests = options_.queue_requests,
-                           .timeout_ns = static_cast<uint64_t>(options_.timeout_ms * 1e6),
+                           .timeout_ns = static_cast<uint64_t>(timeout_ms * 1e6),
                            .warehouses = static_cast<int32_t>(options_.warehouses),
                            .seed = options_.seed + report_.cells.size()},
                           &phase);
     driver.start();
     wait_seconds(options_.warmup_seconds, "warming up", stop_, progress_);
-    phase.set(Phase::kMeasure);
+    const bool stopped_too_early = stopped(stop_);
+    if (!stopped_too_early) phase.set(Phase::kMeasure);
     const uint64_t begin_ns = base::steady_ns();
     const std::string what =
         load == 0 ? "looking for the limit" : fmt::format("offering {} of the limit", load);
     wait_seconds(options_.seconds, what.c_str(), stop_, progress_);
     phase.set(Phase::kCooldown);
-    const double seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+    const double seconds =
+        stopped_too_early ? kNotMeasured : static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
     phase.set(Phase::kStop);
     driver.join();
     const OpenLoopStatistics& counted = driver.statistics();

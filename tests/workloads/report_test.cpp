@@ -7,7 +7,9 @@
 
 #include "workloads/benchmark.h"
 #include "workloads/isolation.h"
+#include "workloads/overload.h"
 #include "workloads/propagation.h"
+#include "workloads/recovery.h"
 #include "workloads/reports/machine.h"
 
 namespace diptych::workloads {
@@ -55,6 +57,34 @@ TEST(Report, JsonHasEveryKey) {
   EXPECT_EQ(json["unsupported_queries"]["Q21"], "not supported: NOT EXISTS");
   EXPECT_EQ(json["configuration"]["transaction_clients"], 4);
   EXPECT_EQ(json["configuration"]["time_origin"], "2011-01-01 00:50:00");
+}
+
+TEST(Report, OverloadAndRecoverySayWhatWasFoundToo) {
+  OverloadReport overload;
+  overload.options.isolation = dispatcher::IsolationLevel::kSerializable;
+  overload.calls_failed = 1;
+  overload.error = "the log is full";
+  RecoveryBenchmarkReport recovery;
+  recovery.options.isolation = dispatcher::IsolationLevel::kSerializable;
+  for (Checks* const checks : {&overload.checks, &recovery.checks}) {
+    checks->consistency_violations = 1;
+    checks->violations = {"condition 1"};
+    checks->differences = {"row 7"};
+    checks->close_error = "no space left";
+  }
+  for (const std::string& text : {to_json(overload), to_json(recovery)}) {
+    const auto json = nlohmann::json::parse(text);
+    EXPECT_EQ(json.at("configuration").at("isolation"), "serializable");
+    EXPECT_EQ(json.at("consistency_violations"), 1);
+    EXPECT_EQ(json.at("violations").at(0), "condition 1");
+    EXPECT_EQ(json.at("differences").at(0), "row 7");
+    EXPECT_EQ(json.at("close_error"), "no space left");
+    EXPECT_TRUE(json.at("replica_differences").is_null());
+    EXPECT_TRUE(json.contains("machine") && json.contains("commit") && json.contains("seed"));
+  }
+  EXPECT_EQ(nlohmann::json::parse(to_json(overload)).at("error"), "the log is full");
+  overload.error.clear();
+  EXPECT_TRUE(nlohmann::json::parse(to_json(overload)).at("error").is_null());
 }
 
 TEST(Report, CommitIsNeverEmpty) {

@@ -362,15 +362,15 @@ std::string to_json(const RecoveryBenchmarkReport& report) {
               {"replay_seconds", report.replay_seconds},
               {"file_bytes", report.file_bytes},
               {"log_bytes", report.log_bytes},
-              {"consistency_violations", count_or_null(report.checks.consistency_violations)},
-              {"replica_differences", count_or_null(report.checks.replica_differences)},
               {"interrupted", report.interrupted},
               {"configuration",
                {{"warehouses", options.warehouses},
                 {"transaction_clients", options.transaction_clients},
                 {"seconds", options.seconds},
+                {"isolation", to_string(options.isolation)},
                 {"log", to_string(options.log)},
                 {"placement", placement(options.placement)}}}};
+  add_checks(report.checks, &out);
   return finish(std::move(out), options.seed);
 }
 
@@ -378,30 +378,31 @@ std::string to_json(const OverloadReport& report) {
   const OverloadOptions& options = report.options;
   const auto cell = [](const OverloadCell& one) -> Json {
     return {{"load", one.load},
-            {"offered_per_second", one.offered_per_second},
-            {"answered_per_second", one.answered_per_second},
-            {"refused_per_second", one.refused_per_second},
-            {"expired_per_second", one.expired_per_second},
+            {"offered_per_second", number(one.offered_per_second)},
+            {"answered_per_second", number(one.answered_per_second)},
+            {"refused_per_second", number(one.refused_per_second)},
+            {"expired_per_second", number(one.expired_per_second)},
             {"latency_ms", latency(one.latency_ms)}};
   };
   Json cells = Json::array();
   for (const OverloadCell& one : report.cells) cells.push_back(cell(one));
-  Json out = {{"sustainable_per_second", report.limit.answered_per_second},
+  Json out = {{"sustainable_per_second", number(report.limit.answered_per_second)},
               {"limit", cell(report.limit)},
               {"loads", std::move(cells)},
-              {"latency_p50_ratio", report.p50_ratio()},
-              {"latency_p99_ratio", report.p99_ratio()},
+              {"latency_p50_ratio", number(report.p50_ratio())},
+              {"latency_p99_ratio", number(report.p99_ratio())},
               {"calls_failed", report.calls_failed},
-              {"consistency_violations", count_or_null(report.checks.consistency_violations)},
-              {"replica_differences", count_or_null(report.checks.replica_differences)},
+              {"error", report.error.empty() ? Json(nullptr) : Json(report.error)},
               {"interrupted", report.interrupted},
               {"configuration",
                {{"warehouses", options.warehouses},
                 {"queue_requests", options.queue_requests},
                 {"timeout_ms", options.timeout_ms},
                 {"seconds", options.seconds},
+                {"isolation", to_string(options.isolation)},
                 {"log", to_string(options.log)},
                 {"placement", placement(options.placement)}}}};
+  add_checks(report.checks, &out);
   return finish(std::move(out), options.seed);
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -29,17 +32,28 @@ base::Error failed(const char* what, const std::string& path) {
   return {ErrorCode::kIo, fmt::format("cannot {} {}: errno {}", what, path, errno)};
 }
 
-std::vector<std::string> files_of(const std::string& path) {
+base::Error failed(const char* what, const std::string& path, const std::error_code& why) {
+  return {ErrorCode::kIo, fmt::format("cannot {} {}: {}", what, path, why.message())};
+}
+
+Result<std::vector<std::string>> files_of(const std::string& path) {
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  std::error_code refused;
+  for (fs::directory_iterator entry(path, refused), end; !refused && entry != end;
+       entry.increment(refused)) {
+    const bool is_file = entry->is_regular_file(refused);
+    if (refused) break;
+    if (is_file) files.push_back(entry->path().string());
   }
+  if (refused) return failed("read", path, refused);
   return files;
 }
 
 // Written back, and out of the page cache.
 Result<void> make_cold(const std::string& path) {
-  for (const std::string& name : files_of(path)) {
+  const auto files = files_of(path);
+  if (!files) return files.error();
+  for (const std::string& name : *files) {
     const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return failed("open", name);
     const bool cold = ::fsync(file) == 0 && ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
@@ -55,16 +69,47 @@ double median(std::vector<double>* values) {
   return *middle;
 }
 
-uint64_t bytes_of(const std::string& path) {
+Result<uint64_t> bytes_of(const std::string& path) {
+  const auto files = files_of(path);
+  if (!files) return files.error();
   uint64_t bytes = 0;
-  for (const std::string& name : files_of(path)) bytes += fs::file_size(name);
+  for (const std::string& name : *files) {
+    std::error_code refused;
+    bytes += fs::file_size(name, refused);
+    if (refused) return failed("read", name, refused);
+  }
   return bytes;
 }
 
+// A directory of the run's own: new, and gone with the object.
+class OwnDirectory {
+ public:
+  static Result<OwnDirectory> make(std::string path) {
+    std::error_code refused;
+    if (fs::create_directory(path, refused)) return OwnDirectory(std::move(path));
+    if (refused) return failed("create", path, refused);
+    return base::Error(ErrorCode::kAlreadyExists,
+                       fmt::format("{} is there already: remove it, or give a path", path));
+  }
+  OwnDirectory(OwnDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  OwnDirectory& operator=(OwnDirectory&&) = delete;
+  ~OwnDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit OwnDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
 Result<uint64_t> read_all(const std::string& path) {
+  const auto files = files_of(path);
+  if (!files) return files.error();
   std::vector<std::byte> buffer(kReadBytes);
   uint64_t bytes = 0;
-  for (const std::string& name : files_of(path)) {
+  for (const std::string& name : *files) {
     const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return failed("open", name);
     ssize_t got = 0;
@@ -140,7 +185,9 @@ class RecoveryRun {
   Result<void> measure_opening() {
     progress_("reading the files", -1);
     if (auto cold = make_cold(path_); !cold) return cold;
-    touch_free_memory(kMemoryPerFileByte * bytes_of(path_));
+    const auto expected = bytes_of(path_);
+    if (!expected) return expected.error();
+    touch_free_memory(kMemoryPerFileByte * *expected);
     uint64_t begin_ns = base::steady_ns();
     auto bytes = read_all(path_);
     if (!bytes) return bytes.error();
@@ -160,13 +207,22 @@ class RecoveryRun {
     auto session = Session::reopen(options_);
     if (!session) return session.error();
     dispatcher::Database& database = *(*session)->database();
-    const uint64_t begin_ns = base::steady_ns();
-    const uint64_t before = database.metrics().last_vid.value;
-    auto report = (*session)->measure(options_, stop_, progress_);
+    // From the first report of progress, when the calls have begun, to the last one, when no more
+    // are made: the start and the end of threads, and reports, take no part in it.
+    std::optional<uint64_t> begin_ns;
+    uint64_t first_vid = 0;
+    const auto rated = [&](const std::string& what, double done) {
+      const uint64_t vid = database.metrics().last_vid.value;
+      if (!begin_ns) {
+        begin_ns = base::steady_ns();
+        first_vid = vid;
+      } else if (const double spent = base::seconds_since(*begin_ns); spent > 0) {
+        report_.first_transactions_per_second = static_cast<double>(vid - first_vid) / spent;
+      }
+      progress_(what, done);
+    };
+    auto report = (*session)->measure(options_, stop_, rated);
     if (!report) return report.error();
-    const double spent = base::seconds_since(begin_ns);
-    report_.first_transactions_per_second =
-        static_cast<double>(database.metrics().last_vid.value - before) / spent;
     if (report->calls_failed != 0) {
       return base::Error(ErrorCode::kIo, "calls failed while the log was made");
     }
@@ -202,13 +258,11 @@ class RecoveryRun {
 }  // namespace
 
 Result<RecoveryBenchmarkReport> run_recovery(const RecoveryOptions& options, const StopFlag& stop,
-                                             const Progress& progress) {
-  const std::string path =
-      options.path.empty() ? fmt::format("diptych-recovery-{}", ::getpid()) : options.path;
-  auto figures = RecoveryRun(options, path, stop, progress).run();
-  std::error_code ignored;
-  if (options.path.empty()) fs::remove_all(path, ignored);
-  return figures;
+                                     const Progress& progress) {
+  if (!options.path.empty()) return RecoveryRun(options, options.path, stop, progress).run();
+  const auto own = OwnDirectory::make(fmt::format("diptych-recovery-{}", ::getpid()));
+  if (!own) return own.error();
+  return RecoveryRun(options, own->path(), stop, progress).run();
 }
 
 }  // namespace diptych::workloads

@@ -2,7 +2,13 @@
 
 #include "workloads/recovery.h"
 
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/temporary_directory.h"
 
@@ -50,6 +56,33 @@ TEST(RecoveryBenchmark, StoppedItTellsWhatItReached) {
   EXPECT_GT(figures->recovery_seconds, 0);
   EXPECT_EQ(figures->first_transactions_per_second, 0);
   EXPECT_EQ(figures->replayed_transactions, 0u);
+}
+
+std::string own_directory() {
+  return fmt::format("diptych-recovery-{}", ::getpid());
+}
+
+TEST(RecoveryBenchmark, ADirectoryThatItDidNotMakeStays) {
+  std::filesystem::create_directory(own_directory());
+  std::ofstream(own_directory() + "/letter") << "mine";
+  const StopFlag never{false};
+  const auto figures = run_recovery({}, never, [](const std::string&, double) {});
+  EXPECT_FALSE(figures.ok());
+  EXPECT_TRUE(std::filesystem::exists(own_directory() + "/letter"));
+  std::filesystem::remove_all(own_directory());
+}
+
+TEST(RecoveryBenchmark, WhatItMadeIsGoneThoughItThrows) {
+  const StopFlag never{false};
+  bool was_there = false;
+  const auto throwing = [&](const std::string& what, double) {
+    if (what != "reading the files") return;
+    was_there = std::filesystem::exists(own_directory());
+    throw std::runtime_error("the terminal is gone");
+  };
+  EXPECT_THROW(static_cast<void>(run_recovery({}, never, throwing)), std::runtime_error);
+  EXPECT_TRUE(was_there);
+  EXPECT_FALSE(std::filesystem::exists(own_directory()));
 }
 
 }  // namespace

@@ -47,9 +47,12 @@ class QueriesAlone {
       : session_(*session), options_(options) {}
 
   // Sets `interrupted` if it was stopped; a round that was begun is then not counted for the
-  // queries that it did not reach.
+  // queries that it did not reach, and stopped in the round that warms up, nothing is measured.
   QueryCell run(const StopFlag& stop, const Progress& progress, bool* interrupted) {
+    progress("warming up", -1);
     run_round(nullptr, stop);
+    *interrupted = stopped(stop);
+    if (*interrupted) return {};
     std::map<std::string, std::vector<double>> times;
     const uint64_t begin = base::steady_ns();
     double seconds = 0;
@@ -67,7 +70,7 @@ class QueriesAlone {
       all.insert(all.end(), values.begin(), values.end());
       cell_.queries[name] = exact_latency(std::move(values));
     }
-    cell_.queries_per_second = static_cast<double>(all.size()) / seconds;
+    if (!all.empty()) cell_.queries_per_second = static_cast<double>(all.size()) / seconds;
     cell_.latency_ms = exact_latency(std::move(all));
     return std::move(cell_);
   }
@@ -101,11 +104,11 @@ class QueryLoop {
 
   // From the first call until the last one has been answered, so that all that was counted was done
   // in this time, however long an answer takes. A stop ends it with the calls in flight.
-  QueryCell run(double seconds, const StopFlag& stop, const Progress& progress) {
+  QueryCell run(double seconds, const char* what, const StopFlag& stop, const Progress& progress) {
     const uint64_t begin = base::steady_ns();
     phase_.set(Phase::kMeasure);
     driver_.start();
-    wait_seconds(seconds, "measuring", stop, progress);
+    wait_seconds(seconds, what, stop, progress);
     phase_.set(Phase::kLastCalls);
     progress("waiting for the last calls", -1);
     driver_.join();
@@ -128,7 +131,7 @@ class QueryLoop {
       all.merge(statistics.latency_ns);
     }
     out.latency_ms = milliseconds(all);
-    out.queries_per_second = static_cast<double>(all.count()) / seconds;
+    if (all.count() > 0) out.queries_per_second = static_cast<double>(all.count()) / seconds;
     return out;
   }
 
@@ -160,19 +163,20 @@ void measure_cells(Session* session, const StopFlag& stop, const Progress& progr
                    QueryBenchmarkReport* report) {
   const QueryBenchmarkOptions& options = report->options;
   if (options.alone()) {
-    report->cells.push_back(
-        QueriesAlone(session, options).run(stop, progress, &report->interrupted));
+    QueryCell cell = QueriesAlone(session, options).run(stop, progress, &report->interrupted);
+    if (cell.measured_seconds > 0) report->cells.push_back(std::move(cell));
     return;
   }
   std::vector<uint32_t> clients = options.clients;
   if (clients.empty()) clients.push_back(1);
   uint64_t seed = options.seed;
   if (options.warmup_seconds > 0) {
-    QueryLoop(session, 1, seed).run(options.warmup_seconds, stop, progress);
+    QueryLoop(session, 1, seed).run(options.warmup_seconds, "warming up", stop, progress);
   }
   for (const uint32_t count : clients) {
     if (stopped(stop)) break;
-    report->cells.push_back(QueryLoop(session, count, ++seed).run(options.seconds, stop, progress));
+    report->cells.push_back(
+        QueryLoop(session, count, ++seed).run(options.seconds, "measuring", stop, progress));
   }
   report->interrupted = stopped(stop);
 }
@@ -214,7 +218,7 @@ double QueryCell::geometric_mean_ms(const std::string& without) const {
 bool QueryBenchmarkReport::clean() const {
   const size_t queries = catalog(options.queries).size();
   const bool measured = std::all_of(cells.begin(), cells.end(), [&](const QueryCell& cell) {
-    return cell.failed == 0 && cell.measured_seconds > 0 &&
+    return cell.failed == 0 && cell.measured_seconds > 0 && !cell.queries.empty() &&
            (interrupted || !options.alone() || cell.queries.size() == queries);
   });
   return !cells.empty() && measured && unsupported_queries.empty() && checks.close_error.empty() &&
@@ -239,8 +243,8 @@ Result<QueryBenchmarkReport> run_queries(const QueryBenchmarkOptions& options, c
   }
   if (report.aging) {
     report.checks = (*session)->finish(stop, progress);
-  } else if (auto closed = (*session)->database()->close(); !closed) {
-    report.checks.close_error = closed.error().to_string();
+  } else {
+    report.checks.close_error = close_or_discard((*session)->database(), options.keep_path);
   }
   return report;
 }

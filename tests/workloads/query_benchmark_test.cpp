@@ -120,6 +120,37 @@ TEST(QueryBenchmark, StoppedItReportsTheTimeSoFar) {
   EXPECT_EQ(report->cells.front().queries.at("Q01").count, 1U);
 }
 
+TEST(QueryBenchmark, StoppedInItsWarmUpItHasMeasuredNothing) {
+  for (const bool alone : {true, false}) {
+    StopFlag stop{false};
+    QueryBenchmarkOptions options = short_run(QuerySet::kCh);
+    if (!alone) options.clients = {1};
+    const auto stop_when_warming_up = [&](const std::string& what, double) {
+      // relaxed: a flag on its own.
+      if (what == "warming up") stop.store(true, std::memory_order_relaxed);
+    };
+    const auto report = run_queries(options, stop, stop_when_warming_up);
+    ASSERT_TRUE(report) << report.error().to_string();
+    EXPECT_TRUE(report->interrupted);
+    EXPECT_FALSE(report->clean());
+    EXPECT_TRUE(report->cells.empty());
+    EXPECT_TRUE(nlohmann::json::parse(to_json(*report)).at("queries_per_second").is_null());
+  }
+}
+
+TEST(QueryBenchmark, StoppedBeforeTheFirstAnswerItHasMeasuredNothing) {
+  StopFlag stop{false};
+  QueryBenchmarkOptions options = short_run(QuerySet::kCh);
+  const auto stop_at_once = [&](const std::string& what, double) {
+    // relaxed: a flag on its own.
+    if (what.starts_with("measuring")) stop.store(true, std::memory_order_relaxed);
+  };
+  const auto report = run_queries(options, stop, stop_at_once);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_FALSE(report->clean());
+  EXPECT_TRUE(nlohmann::json::parse(to_json(*report)).at("queries_per_second").is_null());
+}
+
 TEST(QueryBenchmark, StoppedWhileAgingItIsCancelled) {
   StopFlag stop{false};
   QueryBenchmarkOptions options = short_run(QuerySet::kCh);

@@ -120,24 +120,27 @@ class WarmScan {
   }
 
   Result<void> run(const base::Catalog& catalog, const StopFlag& stop, const Progress& progress) {
-    if (auto encoded = encode(catalog, progress); !encoded) return encoded;
+    if (auto encoded = encode(catalog, stop, progress); !encoded) return encoded;
     const std::vector<Candidate> chosen = choose_columns(catalog, measurement_);
     for (size_t i = 0; i < chosen.size(); ++i) {
       report_.interrupted = stopped(stop);
       if (report_.interrupted) return {};
       progress("scanning " + chosen[i].table_name + "." + chosen[i].column_name,
                static_cast<double>(i) / static_cast<double>(chosen.size()));
-      if (auto measured = measure(chosen[i]); !measured) return measured;
+      if (auto measured = measure(chosen[i], stop); !measured) return measured;
     }
+    report_.interrupted = stopped(stop);
     return {};
   }
 
  private:
   using Scans = std::vector<ColumnScan>;
 
-  Result<void> encode(const base::Catalog& catalog, const Progress& progress) {
+  Result<void> encode(const base::Catalog& catalog, const StopFlag& stop,
+                      const Progress& progress) {
     progress("encoding", -1);
     for (const base::TableSchema& table : catalog.tables()) {
+      if (stopped(stop)) return {};
       const auto speed = measurement_.encode_blocks(table.id);
       if (!speed) return speed.error();
       if (speed->bytes != 0) report_.encoding[table.name] = *speed;
@@ -145,7 +148,8 @@ class WarmScan {
     return {};
   }
 
-  Result<void> measure(const Candidate& chosen) {
+  // A column that it is stopped in is left out.
+  Result<void> measure(const Candidate& chosen, const StopFlag& stop) {
     const auto sample = measurement_.sample(chosen.table, chosen.column);
     if (!sample) return sample.error();
     const auto bytes = measurement_.value_bytes(chosen.table, chosen.column);
@@ -154,6 +158,7 @@ class WarmScan {
     Scans scans(questions.size());
     const auto measure_all = [&](ColumnScan::Stage ColumnScan::*stage) -> Result<void> {
       for (size_t i = 0; i < questions.size(); ++i) {
+        if (stopped(stop)) return base::ErrorCode::kCancelled;
         auto done = measure_stage(chosen, questions[i], *bytes, &(scans[i].*stage));
         if (!done) return done;
       }
@@ -166,14 +171,19 @@ class WarmScan {
       for (ColumnScan& scan : scans) scan.rows_updated = *rows;
       return {};
     };
-    if (auto done = measure_all(&ColumnScan::frozen); !done) return done;
-    if (auto done = update(NewValues::kOfTheBlock); !done) return done;
-    if (auto done = measure_all(&ColumnScan::updated); !done) return done;
-    if (auto done = measurement_.freeze(chosen.table); !done) return done;
-    if (auto done = update(NewValues::kUnknown); !done) return done;
-    if (auto done = measure_all(&ColumnScan::extended); !done) return done;
-    if (auto done = measurement_.freeze(chosen.table); !done) return done;
-    if (auto done = measure_all(&ColumnScan::frozen_again); !done) return done;
+    const auto measure_stages = [&]() -> Result<void> {
+      if (auto done = measure_all(&ColumnScan::frozen); !done) return done;
+      if (auto done = update(NewValues::kOfTheBlock); !done) return done;
+      if (auto done = measure_all(&ColumnScan::updated); !done) return done;
+      if (auto done = measurement_.freeze(chosen.table); !done) return done;
+      if (auto done = update(NewValues::kUnknown); !done) return done;
+      if (auto done = measure_all(&ColumnScan::extended); !done) return done;
+      if (auto done = measurement_.freeze(chosen.table); !done) return done;
+      return measure_all(&ColumnScan::frozen_again);
+    };
+    if (auto done = measure_stages(); !done) {
+      return done.code() == base::ErrorCode::kCancelled ? Result<void>() : done;
+    }
     for (size_t i = 0; i < questions.size(); ++i) {
       ColumnScan& scan = scans[i];
       scan.table = chosen.table_name;
@@ -200,26 +210,32 @@ class WarmScan {
   ScanReport& report_;
 };
 
+// Sets `interrupted` where it is stopped before it has read all.
 Result<void> run_cold(dispatcher::Database* database, const ScanOptions& options,
-                      const Progress& progress, ScanReport* report) {
+                      const StopFlag& stop, const Progress& progress, ScanReport* report) {
+  const auto ends = [&] { return report->interrupted = stopped(stop); };
   std::vector<base::TableId> tables;
   for (const base::TableSchema& table : database->catalog().tables()) tables.push_back(table.id);
   if (options.settled) {
     ScanMeasurement unsaved(database);
     for (const base::TableId table : tables) {
       progress("settling", -1);
+      if (ends()) return {};
       if (auto settled = unsaved.settle(table); !settled) return settled;
     }
   }
   progress("saving", -1);
+  if (ends()) return {};
   if (auto saved = database->save(); !saved) return saved;
   progress("reading all blocks", -1);
+  if (ends()) return {};
   ScanMeasurement measurement(database);
   report->threads = measurement.threads();
   const auto any = [](const base::ColumnSchema& /*column*/) { return true; };
   auto speed = measurement.read_blocks(tables, any, options.seconds, fio_read);
   if (!speed) return speed.error();
   report->cold = *speed;
+  if (ends()) return {};
   const auto is_integer = [](const base::ColumnSchema& column) {
     return column.type.kind == base::TypeKind::kInt;
   };
@@ -252,7 +268,7 @@ Result<void> load_and_measure(dispatcher::Database* database, const ScanOptions&
                                  static_cast<int32_t>(options.warehouses), stop, progress);
   if (!loaded) return loaded;
   report->load_seconds = static_cast<double>(base::steady_ns() - start) * 1e-9;
-  if (options.cold) return run_cold(database, options, progress, report);
+  if (options.cold) return run_cold(database, options, stop, progress, report);
   return WarmScan(database, options, report).run(database->catalog(), stop, progress);
 }
 
@@ -291,7 +307,8 @@ Result<ScanReport> run_scan(const ScanOptions& options, const StopFlag& stop,
   if (!measured || options.path.empty()) {
     static_cast<void>((*database)->discard());
   } else if (auto closed = (*database)->close(); !closed) {
-    return closed.error();
+    static_cast<void>((*database)->discard());
+    return closed.error().within("nothing of the database was kept");
   }
   if (!measured) return measured.error();
   return report;

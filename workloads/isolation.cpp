@@ -59,7 +59,9 @@ Result<IsolationReport> run_isolation(const IsolationOptions& options, const Sto
       auto measured = (*session)->measure(cell, stop, progress);
       if (!measured) return measured.error();
       report.interrupted = measured->interrupted;
-      if (measured->measured_seconds > 0) report.cells.push_back(std::move(*measured));
+      if (measured->measured_seconds > 0 || measured->calls_failed > 0) {
+        report.cells.push_back(std::move(*measured));
+      }
     }
   }
   const auto row_of = [&](const BenchmarkReport& measured) {

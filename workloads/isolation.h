@@ -28,7 +28,8 @@ struct IsolationOptions {
 struct IsolationReport {
   IsolationOptions options;
   bool interrupted = false;
-  // One report per cell with any client that was measured, row by row of transaction_clients.
+  // One report per cell with any client that was measured, or in which a call failed, row by row
+  // of transaction_clients.
   std::vector<BenchmarkReport> cells;
   Checks checks;  // after the last cell
 

@@ -42,6 +42,14 @@ SessionOptions session_options(const PropagationOptions& options) {
   return out;
 }
 
+// Those that were refused, or failed otherwise than by a rollback that was asked for.
+uint64_t calls_without_success(const Metrics& metrics) {
+  uint64_t calls = 0;
+  for (const uint64_t refused : metrics.calls_refused) calls += refused;
+  for (const uint64_t failed : metrics.calls_failed) calls += failed;
+  return calls - metrics.calls_failed[static_cast<size_t>(base::ErrorCode::kAborted)];
+}
+
 // Of all tables together.
 struct StepTimes {
   double order = 0, route = 0, lookup = 0, write = 0;
@@ -73,6 +81,7 @@ class Rounds {
   }
 
   uint64_t transactions() const { return report_.transactions; }
+  uint64_t calls_failed() const { return report_.calls_failed; }
 
   PropagationReport report() {
     const Metrics end = session_.database()->metrics();
@@ -113,8 +122,13 @@ class Rounds {
         static_cast<int32_t>(options_.warehouses), options_.seed + report_.rounds, &phase);
     const uint64_t end =
         session_.database()->metrics().last_vid.value + options_.round_transactions;
+    const uint64_t failed = calls_without_success(session_.database()->metrics());
     driver.start();
-    while (session_.database()->metrics().last_vid.value < end && !stopped(stop_)) {
+    // Else it may be that no client is left, or that none of their calls will ever succeed.
+    const auto goes_well = [&](const Metrics& metrics) {
+      return metrics.last_vid.value < end && calls_without_success(metrics) == failed;
+    };
+    while (!stopped(stop_) && goes_well(session_.database()->metrics())) {
       std::this_thread::sleep_for(kTick);
     }
     phase.set(Phase::kStop);
@@ -144,7 +158,7 @@ Result<PropagationReport> run_propagation(const PropagationOptions& options, con
   if (!session) return session.error();
   Rounds rounds(session->get(), options, stop);
   bool interrupted = false;
-  while (rounds.transactions() < options.transactions) {
+  while (rounds.transactions() < options.transactions && rounds.calls_failed() == 0) {
     interrupted = stopped(stop);
     if (interrupted) break;
     progress("making and applying updates", static_cast<double>(rounds.transactions()) /

@@ -2,6 +2,7 @@
 
 #include "workloads/tpcc/consistency.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/workloads/loaded_session.h"
@@ -137,6 +138,71 @@ TEST_P(ConsistencyOfSize, EachConditionHoldsAfterLoadingAndReportsABrokenRowOnBo
   const Checks broken = session->verify(kNeverStop, ignore_progress);
   EXPECT_EQ(broken.consistency_violations, 24U) << "twelve conditions on two replicas";
   EXPECT_EQ(broken.replica_differences, 0U) << "mutants are transactions: they are propagated";
+}
+
+// Rows that no known key leads to.
+struct Stray {
+  int32_t table;
+};
+
+Result<void> insert_stray(Transaction& txn, const Tables& tables, int32_t table) {
+  constexpr int32_t kNoDistrict = kDistricts + 1;
+  const auto inserted = [](auto row) -> Result<void> {
+    if (!row) return row.error();
+    return {};
+  };
+  switch (table) {
+    case 0: {
+      History row{};
+      row.h_id = history_id(1, 1, 5, 1000);
+      return inserted(txn.insert(tables.history, row));
+    }
+    case 1: {
+      Order row{};
+      row.o_w_id = 1;
+      row.o_d_id = kNoDistrict;
+      return inserted(txn.insert(tables.orders, row));
+    }
+    case 2: {
+      NewOrder row{};
+      row.no_w_id = 1;
+      row.no_d_id = kNoDistrict;
+      return inserted(txn.insert(tables.neworder, row));
+    }
+    default: {
+      OrderLine row{};
+      row.ol_w_id = 1;
+      row.ol_d_id = kNoDistrict;
+      return inserted(txn.insert(tables.orderline, row));
+    }
+  }
+}
+
+TEST_P(ConsistencyOfSize, RowsThatNoKnownKeyLeadsToViolateACondition) {
+  const SizePolicy size = GetParam();
+  auto session = loaded_session(small_options(22, size));
+  ASSERT_NE(session, nullptr);
+  const Tables tables = session->tables();
+  auto insert = session->database()->register_procedure<Stray, Nothing>(
+      "stray", [tables](Transaction& txn, const Stray& stray) -> Result<Nothing> {
+        auto done = insert_stray(txn, tables, stray.table);
+        if (!done) return done.error();
+        return Nothing{};
+      });
+  ASSERT_TRUE(insert) << insert.error().to_string();
+  const std::string names[] = {"history", "orders", "neworder", "orderline"};
+  const int conditions[] = {8, 5, 5, 4};
+  for (int32_t table = 0; table < 4; ++table) {
+    SCOPED_TRACE(names[table]);
+    const auto before = session->check_oltp(kNeverStop);
+    ASSERT_TRUE(before) << before.error().to_string();
+    ASSERT_TRUE(session->database()->call(*insert, {table}).get());
+    const auto found = session->check_oltp(kNeverStop);
+    ASSERT_TRUE(found) << found.error().to_string();
+    const int condition = conditions[table];
+    EXPECT_EQ(found->violations[condition - 1], before->violations[condition - 1] + 1);
+    EXPECT_THAT(found->first, testing::Contains(testing::HasSubstr("rows in " + names[table])));
+  }
 }
 
 TEST(Consistency, EveryConditionHasAQueryForBothSizePolicies) {

@@ -19,7 +19,9 @@
 //            11: each district has 3000 orders; 12 says >=.
 //            2 does not ask for max(no_o_id) where no order waits (the specification's exemption).
 //
-// OLTP side  one read-only transaction through the indexes; history is read by its known keys.
+// OLTP side  one read-only transaction through the indexes; history is read by its known keys, the
+//            other tables by known districts. So the tables' rows are counted, too: those that it
+//            was not led to violate 4 (orderline), 5 (orders, neworder) or 8 (history).
 // OLAP side  one query a condition; its rows are the violations.
 
 #pragma once
@@ -42,6 +44,10 @@ inline constexpr int kConditions = 12;
 struct ConsistencyReport {
   std::array<uint64_t, kConditions> violations{};  // violating rows of condition i + 1
   std::vector<std::string> first;                  // in words, at most kWordsMax
+  // The OLTP side's: rows that its keys led to, of the tables that transactions insert into.
+  struct RowsRead {
+    uint64_t orders = 0, neworder = 0, orderline = 0, history = 0;
+  } rows_read;
   static constexpr size_t kWordsMax = 20;
 
   uint64_t conditions_violated() const;

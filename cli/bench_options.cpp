@@ -101,7 +101,7 @@ void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level) {
 void add_placement(CLI::App& app, base::PlacementOptions* placement) {
   app.add_option("--workers", placement->oltp_workers,
                  "Threads that run transactions; default one per OLTP core")
-      ->transform(number_between(uint32_t{1}, dispatcher::kThreadsMax))
+      ->transform(number_between(uint32_t{1}, oltp::kWorkersMax))
       ->option_text("N");
   app.add_option("--threads", placement->olap_threads,
                  "Threads that run queries; default one per OLAP core")

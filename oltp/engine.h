@@ -141,8 +141,8 @@ class Engine {
 
   // Inserts all rows that `next` returns (an empty batch is the end) as one transaction, or none.
   // Errors: those of `next`; kAlreadyExists, which names the row (counted from 1) and the key;
-  // kOutOfMemory. What `next` or `sink` throws goes on to the caller. `sink` gets the rows in place of
-  // update records; nullptr: no replica gets them.
+  // kOutOfMemory. What `next` or `sink` throws goes on to the caller. `sink` gets the rows in place
+  // of update records; nullptr: no replica gets them.
   base::Result<base::Vid> load(base::TableId table,
                                const std::function<base::Result<RowBatch>()>& next,
                                propagation::LoadSink* sink);

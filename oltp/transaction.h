@@ -12,10 +12,9 @@
 //   }
 //
 // Reads name the columns they need (no columns: the whole row), writes the columns they change.
-// The procedure may handle the errors kNotFound and kAlreadyExists. kConflict means that the
-// transaction cannot commit: return it. After a conflict every further operation fails with it, and
-// the engine runs the procedure again. A mistake of the procedure (kInvalidArgument) also fails the
-// transaction, and the message names the procedure.
+// The procedure may handle kNotFound and kAlreadyExists. After kConflict the transaction cannot
+// commit, and every further operation fails with it: return it, and the engine runs the procedure
+// again. A mistake of the procedure (kInvalidArgument) fails the transaction and names it.
 //
 // Limits     each operation counts, and each row that a scan visits. A transaction fails if it
 //            exceeds operations_max, misuses a handle (below), or nests kScansOpenMax + 1 scans.

@@ -258,7 +258,7 @@ class RecoveryRun {
 }  // namespace
 
 Result<RecoveryBenchmarkReport> run_recovery(const RecoveryOptions& options, const StopFlag& stop,
-                                     const Progress& progress) {
+                                             const Progress& progress) {
   if (!options.path.empty()) return RecoveryRun(options, options.path, stop, progress).run();
   const auto own = OwnDirectory::make(fmt::format("diptych-recovery-{}", ::getpid()));
   if (!own) return own.error();

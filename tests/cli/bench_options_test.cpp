@@ -47,6 +47,15 @@ TEST(BenchOptions, AReportOfNothingMeasuredFailsAndSaysSo) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "interrupted: nothing was measured yet\n");
 }
 
+// The engine's limit, seen before anything is opened.
+TEST(BenchOptions, MoreWorkersThanTheEngineBearsAreRefused) {
+  for (const char* const workers : {"65", "1024"}) {
+    const Outcome outcome = run({"bench", "tpcc", "--workers", workers});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, testing::HasSubstr("is not a whole number from 1 to 64\n"));
+  }
+}
+
 TEST(BenchOptions, ARateOfCheckpointsThatAreNotMadeIsRefused) {
   const Outcome outcome = run({"bench", "tpcc", "--checkpoint-rate", "5", "--seconds", "0.1"});
   EXPECT_EQ(outcome.code, 2);

@@ -12,8 +12,8 @@
 //            once for a probe row (key_bounds.h).
 // No keys    every build row matches every probe row. A single row, such as a subquery's value, is
 //            a unique build side.
-// Ranges     if comparisons of the join bound a value of the build side, only the build rows between
-//            the bounds make pairs (range_rows.h), of all rows or of a key's.
+// Ranges     if comparisons of the join bound a value of the build side, only the build rows
+//            between the bounds make pairs (range_rows.h), of all rows or of a key's.
 // Build rows kBuildSemi and kBuildAnti mark the build rows that have a match, each worker in its
 //            own bits, and push nothing; plan_runner.cpp then reads the marked rows or the others.
 //            Marked rows of a key are not compared again with further probe rows of the key.

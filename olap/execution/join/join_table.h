@@ -1,7 +1,7 @@
 // JoinTable: the rows of a join's build side by key, and the stage that collects them.
 //
-// Each worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable combines the
-// parts and builds the key table. Dense integer keys, also of several columns, have places
+// Each worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable combines
+// the parts and builds the key table. Dense integer keys, also of several columns, have places
 // (dense_keys.h, key_places.h); others are hashed (key_table.h).
 //
 // Threads    a BuildPart has one worker; a JoinTable is immutable once built.

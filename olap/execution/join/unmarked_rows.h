@@ -1,5 +1,5 @@
-// UnmarkedRows: the build rows of each key that have no mark yet. Joins that mark the build rows with
-// a match (kBuildSemi, kBuildAnti) need no further pair of a marked row.
+// UnmarkedRows: the build rows of each key that have no mark yet. Joins that mark the build rows
+// with a match (kBuildSemi, kBuildAnti) need no further pair of a marked row.
 //
 // Threads    one worker's.
 

@@ -1,6 +1,7 @@
 // QueryFailure: the exception with which kernels end a query. It is thrown on the slow path only
 // (an overflow in a live row, cancellation). batch_runner.cpp catches it and turns it into the
-// query's Result; the front end catches it where it folds constants and tries predicates on samples.
+// query's Result. The front end catches it where it folds constants and tries predicates on a
+// sample.
 
 #pragma once
 

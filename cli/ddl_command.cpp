@@ -83,7 +83,12 @@ ExitCode DdlCommand::run() {
   const auto done = (*database)->execute_ddl(*script);
   const std::string made = made_since(before, (*database)->catalog());
   const auto closed = (*database)->close();
+  // Else its end would try once more, and have what was told lost.
+  if (!closed) static_cast<void>((*database)->discard());
   progress.reset();
+  if (!closed && !made.empty()) {
+    return fail(closed.error().within("nothing was made: the database could not be saved"));
+  }
   if (!done) {
     fail_statement(done.error().within(file_.empty() ? "-c" : input_name(file_)));
     if (closed && !made.empty()) say("Before it, and saved:\n" + made);

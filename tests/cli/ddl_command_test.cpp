@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/cli/program_run.h"
 
@@ -71,6 +72,30 @@ TEST_F(DdlCommandTest, AnErrorNamesItsStatementAndWhatWasMadeBefore) {
   const Outcome unique = ddl({"-c", "CREATE UNIQUE INDEX by_b ON t (b)"});
   EXPECT_EQ(unique.code, 1);
   EXPECT_THAT(unique.err, Not(HasSubstr("Before it")));
+}
+
+// Statements that make the manifest larger than a file may be here.
+TEST_F(DdlCommandTest, NothingIsKeptOfWhatCouldNotBeSaved) {
+  std::string statements;
+  for (const char* const name : {"u", "v", "w"}) {
+    statements += "CREATE TABLE " + std::string(name) + " (x INT PRIMARY KEY /*" +
+                  std::string(900'000, 'a') + "*/);\n";
+  }
+  const std::string script = folder_.file("u.sql", statements);
+  rlimit unlimited{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const rlimit tight{1'500'000, unlimited.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const Outcome failed = ddl({"-f", script});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_THAT(failed.err, HasSubstr("no space left: "));
+  EXPECT_THAT(failed.err, HasSubstr("nothing was made: the database could not be saved"));
+  EXPECT_THAT(failed.err, Not(HasSubstr("it is done")));
+  EXPECT_THAT(failed.err, Not(HasSubstr("save()")));
+  EXPECT_THAT(failed.err, Not(HasSubstr("closing"))) << "a save that is told of is the last one";
+  EXPECT_EQ(ddl({"-c", "CREATE TABLE u (x INT PRIMARY KEY)"}).out, "created table u\n");
 }
 
 TEST_F(DdlCommandTest, AScriptIsNeededAndOnlyOne) {

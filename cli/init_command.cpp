@@ -10,6 +10,7 @@
 #include "cli/option_values.h"
 #include "cli/progress_line.h"
 #include "dispatcher/database.h"
+#include "dispatcher/database_files.h"
 
 namespace diptych::cli {
 namespace {
@@ -19,6 +20,8 @@ constexpr const char* kInitExamples =
     "  diptych init /var/lib/diptych/shop --schema shop.sql && diptych load ...\n\n"
     "Foreign keys are declared for joins and are not enforced.\n";
 
+// All or nothing: where a statement fails, what was created at PATH is removed again. A database
+// without tables, as an init that was killed leaves it, counts as none.
 class InitCommand : public Command {
  public:
   explicit InitCommand(CLI::App& parent);
@@ -33,6 +36,15 @@ class InitCommand : public Command {
   std::string schema_path_;
   uint32_t block_rows_ = storage::kBlockRowsDefault;
 };
+
+// An init that was killed leaves a database without tables: its files are removed. What may be in
+// them but a table comes after one.
+void remove_empty_database(const std::string& path) {
+  const auto found = dispatcher::open_directory(path, dispatcher::OpenMode::kOpen);
+  if (found && found->manifest && found->manifest->ddl.empty()) {
+    dispatcher::remove_database_files(path);
+  }
+}
 
 }  // namespace
 
@@ -75,8 +87,13 @@ ExitCode InitCommand::run() {
   const auto script = read_file(schema_path_);
   if (!script) return fail(script.error());
   const ProgressLine progress("creating " + path_);
-  auto database = dispatcher::Database::open(
-      {.path = path_, .mode = dispatcher::OpenMode::kCreate, .block_rows = block_rows_});
+  const dispatcher::DatabaseOptions options{
+      .path = path_, .mode = dispatcher::OpenMode::kCreate, .block_rows = block_rows_};
+  auto database = dispatcher::Database::open(options);
+  if (!database && database.code() == base::ErrorCode::kAlreadyExists) {
+    remove_empty_database(path_);
+    database = dispatcher::Database::open(options);
+  }
   if (!database) return fail(database.error());
   size_t tables = 0;
   const ExitCode code = create_tables(database->get(), *script, &tables);

@@ -160,7 +160,8 @@ TEST_F(DatabaseOpen, DiscardLeavesFilesThatAreNotTheDatabases) {
   fs::create_directory(path());
   auto bank = Bank::open({.path = path()});
   bank->fill(3);
-  ASSERT_TRUE(bank->database->backup(path() + "/backup"));
+  ASSERT_TRUE(bank->database->backup(path("backup")));
+  fs::rename(path("backup"), path() + "/backup");
   std::ofstream(path() + "/notes") << "mine";
   static_cast<void>(bank->database->discard());
   std::set<std::string> left;

@@ -1,27 +1,28 @@
-// BatchOrder: which worker runs which requests of a batch, and one after the other in what order.
+// BatchOrder: assigns the requests of a batch to workers, and orders each worker's requests.
 //
 //   submitted   x0 y1 y0 z- x1 x0        x, y, z: procedures; 0, 1: their hints; -: none
 //   worker 0    x0 x0 y0                 its hints' requests, each procedure's next to each other
 //   worker 1    x1 y1 z-                 requests without a hint fill up
 //
-// Requests with the same hint (ProcedureOptions::partition) share rows and index pages, which one
-// worker then has in its cache and does not fight others for. A hint has a home, the same in each
-// batch: hint modulo workers. A worker gets at most a fair share and an eighth; a group that finds
-// its home full goes to the next worker with room if that has room for all of it, or else is split.
-// Requests of one procedure share its code, which the core's nearest cache then has: with the five
-// of TPC-C as they come, calls take 3 to 8 % longer. Correctness never depends on any of this.
+// Requests with the same hint (ProcedureOptions::partition) share rows and index pages. If one
+// worker runs them, it has these in its cache and does not contend with others. A hint's home is
+// the same worker in each batch: hint modulo workers. A worker gets at most a fair share plus an
+// eighth. If a group's home is full, the group goes to the next worker that has room for all of it,
+// or else is split. Requests of one procedure are adjacent, because its code then stays in the
+// core's nearest cache: with TPC-C's five procedures mixed, calls take 3 to 8 % longer. Correctness
+// does not depend on the order.
 //
-// Cost       linear in the batch, and no allocation once the largest batch has been seen. With one
-//            worker hints are not looked at.
+// Cost       linear in the batch; no allocation once the largest batch has been seen. With one
+//            worker, hints are ignored.
 // Threads    one: the leader, between batches.
 //
 // Invariants
 //   O1  Every request is in exactly one share; the shares are the batch.
-//   O2  Requests of one procedure in one share lie next to each other, and, with several workers,
-//       those of one hint among them; these, and those without a hint, are in their order of
-//       submission. Procedures come in the order of their first requests in the batch. What a batch
-//       leaves over comes first in the next one, and the procedure that was cut short behind the
-//       others (oltp/worker.cpp): they take turns, and none waits for ever.
+//   O2  Requests of one procedure in a share are adjacent and, with several workers, so are those
+//       of one hint among them. These, and requests without a hint, keep their order of submission.
+//       Procedures come in the order of their first requests in the batch. Left-over requests come
+//       first in the next batch, and those of the procedure that was cut short come last among them
+//       (oltp/worker.cpp), so that procedures take turns and none waits for ever.
 //   O3  No share is larger than share_max(requests, workers).
 
 #pragma once
@@ -45,10 +46,11 @@ class BatchOrder {
     return fair + fair / 8 + 1;
   }
 
-  // `hints`, one a request, or none with one worker; at least one worker.
+  // Arranges a batch for at least one worker. `hints` has one for each request, or none with one
+  // worker.
   void arrange(std::span<Request* const> requests, std::span<const Hint> hints, size_t workers);
 
-  // Of the batch arranged last.
+  // A worker's share of the last arranged batch.
   std::span<Request* const> share(size_t worker) const {
     return part_of(std::span(ordered_), worker);
   }
@@ -56,7 +58,7 @@ class BatchOrder {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // Requests of one hint, and where they go: its pieces in pieces_[first_piece ...].
+  // The requests of one hint, and their destinations: the pieces in pieces_[first_piece ...].
   struct Group {
     uint64_t hint = 0;
     uint32_t count = 0;

@@ -1,12 +1,13 @@
-// HashIndex: equality by linear hashing (Litwin, VLDB'80), a cache line a bucket, lock-free.
+// HashIndex: a lock-free index for equality by linear hashing (Litwin, VLDB'80), with one cache
+// line for each bucket.
 //
 //   bucket   | entry | entry | entry | entry | entry | entry | entry | next |      64 bytes
 //   entry    | 28 bits of the key's hash | 36 bits: RowId + 1 |                    0: free
 //   next     further buckets, of a full one (hash_chain.h)
 //
-// An entry has no key: a row whose hash bits agree is a candidate, and whoever asks looks at the
-// row's key, whose line it wants anyway. So an entry takes 8 bytes and a look-up one miss, and
-// another one for the row.
+// An entry has no key. A row whose hash bits agree is a candidate, and the reader compares the
+// row's key, whose cache line it needs anyway. So an entry takes 8 bytes, and a look-up costs one
+// miss, plus one for the row.
 //
 //   buckets  0 ... split | split ... 2^level | 2^level ... 2^level + split
 //             (split)      (not yet)            (what came out of the split ones)
@@ -18,19 +19,19 @@
 // Invariants
 //   H1  Entries do not move, and the table does not grow, while others may look (during a batch
 //       with several workers): a look-up sees every entry that is there all the while.
-//   H2  Of two inserters of one key, the one whose entry is placed later sees the other's (both
-//       places and looks again are seq_cst). Both may, and then both take theirs back: kConflict.
-//       Who finds its own entry there (kPresent) places nothing; it has claimed the row by a
-//       compare-and-swap before it looks, which on x86-64 orders the two.
+//   H2  Of two inserters of one key, the one whose entry is placed later sees the other's entry
+//       (placing and looking again are seq_cst). Both may see it; then both withdraw their own:
+//       kConflict. An inserter that finds its own entry (kPresent) places nothing; it has claimed
+//       the row by a compare-and-swap before it looks, which orders the two on x86-64.
 //
-// Use        unique keys: entries with equal keys lie on one way. Non-unique indexes use the
-//            ordered index instead.
-// Threads    see index.h. With one worker the table grows at an insert, else at reclaim(); until
-//            then what is too much for its bucket lies behind it, on ways of a few buckets.
-// Memory     18 bytes an entry; it does not shrink. Keys that come and go would leave each bucket
-//            the longest chain that it ever had: so between batches, for each chain that was begun,
-//            some buckets have their turn, and those with more behind them than they need lose it.
-// Bodies     hash_index_body.h, for who makes one of other atomics
+// Use        for unique keys, because entries with equal keys form one chain. Non-unique indexes
+//            use the ordered index.
+// Threads    see index.h. With one worker the table grows at an insert, otherwise at reclaim();
+//            until then, entries that overflow a bucket lie in chains of a few buckets.
+// Memory     18 bytes for each entry; the table does not shrink. Keys that come and go would leave
+//            each bucket its longest chain, so between batches some buckets are checked for each
+//            chain that was begun, and chains that are longer than needed are shortened.
+// Bodies     hash_index_body.h, for indexes with other atomics
 // Benchmark  tests/oltp/hash_index_bench.cpp
 
 #pragma once
@@ -59,15 +60,15 @@ class BasicHashIndex final : public Index {
  public:
   BasicHashIndex(Concurrency concurrency, base::MemoryPlace place);
 
-  // find() in two steps, for who looks ahead: key_hash first, then
-  // where the entries of a hash are. Once the table has grown, some of them may be elsewhere.
+  // The place of a hash's entries, for callers that look ahead: key_hash() first, then the place.
+  // When the table has grown, some of the entries may be elsewhere.
   struct Place {
     const void* bucket;
     uint64_t bits;  // of the hash, that the entries have
   };
   Place place_of(uint64_t hash) const { return {&bucket_of(hash), hash_bits(hash)}; }
   static void fetch(const Place& place) { __builtin_prefetch(place.bucket); }
-  // Whether the entries of a row are the same for both keys.
+  // True if a row has the same entry for both keys.
   static bool share_entry(std::string_view a, std::string_view b) {
     constexpr uint64_t kBits = (uint64_t{1} << (kLevelAtFirst + kHashBits)) - 1;
     return ((key_hash(a) ^ key_hash(b)) & kBits) == 0;
@@ -123,7 +124,7 @@ class BasicHashIndex final : public Index {
   static_assert(sizeof(Bucket) == 64);
   static constexpr uint32_t kAllEntries = (1u << kBucketEntries) - 1;
 
-  // Bit i: entry i has these hash bits, or is free and they are 0. Without a branch an entry.
+  // Bit i: entry i has these hash bits, or is free and they are 0. Branch-free.
   static uint32_t matching(const Bucket& bucket, uint64_t wanted) {
     uint32_t same = 0;
     for (size_t i = 0; i < kBucketEntries; ++i) {
@@ -169,8 +170,8 @@ class BasicHashIndex final : public Index {
     if (number < split_) number = hash & ((uint64_t{2} << level_) - 1);
     return bucket_at(number);
   }
-  // The first verdict on another row with these hash bits that is not kFree; else kPresent if
-  // `entry` is there.
+  // The first verdict other than kFree on another row with these hash bits; otherwise kPresent if
+  // `entry` exists.
   IndexInsert look(const Bucket& first, uint64_t entry, const UniquenessCheck* check) const;
   Entry* place_in(Bucket* bucket, uint64_t entry);  // nullptr: it is full
   Entry& place(Bucket* first, uint64_t entry);
@@ -178,14 +179,15 @@ class BasicHashIndex final : public Index {
   // Calls visit(RowId) for the other entries with the hash bits of this one.
   template <class Visit>
   void find_alike(const Bucket& first, uint64_t entry, const Visit& on_row) const;
-  // Of an empty index: makes the buckets for so many entries.
+  // Makes the buckets of an empty index for this number of entries.
   void reserve(uint64_t entries);
   void add_segment();
-  // The bucket, of the last segment, will be filled: where it begins a huge page, some pages on are
-  // made meanwhile. A segment is as large as all before it, too much to make at once.
+  // Called before a bucket of the last segment is filled. If it begins a huge page, further pages
+  // are prepared in the background. A segment is as large as all before it, too large to be made at
+  // once.
   void prepare_pages(const std::byte* bucket);
   void grow();
-  // What is in the bucket and behind it is placed anew; entries with the bit go to another bucket.
+  // Places the entries of the bucket and its chain anew; entries with the bit go to `other`.
   void place_anew(Bucket* bucket, uint64_t bit, Bucket* other);
   void shorten_chains();
 

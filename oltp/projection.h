@@ -1,6 +1,5 @@
-// Projection: which columns of a row type a read wants, known to the compiler: how they are named
-// to what reads by layout, which words of a slot they are in, and what they look like when they
-// are loaded.
+// Projection: the columns of a row type that a read needs, known to the compiler. It gives their
+// column ids, for reads by layout, their words in a slot, and the type of the loaded values.
 
 #pragma once
 
@@ -25,7 +24,7 @@ WordSpan words_of_member() {
 }
 }  // namespace detail
 
-// What a read of these columns gives: the whole row, one cell, or a tuple of cells.
+// The result of a read of these columns: the whole row, one cell, or a tuple of cells.
 template <class Row, auto... Columns>
 struct Projection {
   using Values = std::tuple<typename base::MemberOf<Columns>::Cell...>;
@@ -61,7 +60,7 @@ struct Projection<Row, Column> {
   }
   static Values load(const std::byte* row) { return reinterpret_cast<const Row*>(row)->*Column; }
 };
-// Of a row that will be claimed, and read then.
+// The projection for a row that will be claimed, and is read at the claim.
 struct NoColumns {
   static ColumnChoice choice() { return {false, {}, {}}; }
   template <class Visit>

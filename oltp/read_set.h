@@ -1,37 +1,37 @@
-// ReadSet: what a serializable transaction has read, and whether it is still so when it commits
-// (backward validation of reads and ranges; Hekaton, VLDB'11, section 3.2, without its waits).
+// ReadSet: the reads of a serializable transaction, and their validation when it commits (backward
+// validation of reads and ranges; Hekaton, VLDB'11, section 3.2, without its waits).
 //
 // A transaction reads the state at its read VID and writes at its commit VID. It is serializable,
-// in the order of VIDs, if what it read is the same at both. So a transaction that has changed
-// something is checked before it gets its VID, against every commit since its snapshot:
+// in the order of VIDs, if its reads give the same at both. So a transaction that has changed
+// something is validated before it gets its VID, against every commit since its snapshot:
 //
 //   row     found in a unique index: its newest commit (of the column groups that were read) is not
 //           newer than the snapshot.
 //   key     looked up in a unique index and not found, or refused to an insert because a row has
 //           it: no row that the index gives for the key has a newer commit.
 //   range   scanned, as far as the scan got (a limit or kStop ends it): as for a key, for all of
-//           its entries. That covers the rows that were visited, too.
+//           its entries. That covers the visited rows, too.
 //
-// An entry of an index stays until the batch boundary, also that of a row which is erased or has
-// another key by now, and a transaction ends within its batch. So whoever put a row into the range
-// or took it out is met by the same look-up, and only words are looked at, not keys. The price: a
-// row whose key left the range earlier in the batch and that was changed since counts as well.
+// An index entry stays until the batch boundary, even if its row is erased or has another key, and
+// a transaction ends within its batch. So the same look-up meets every row that entered or left the
+// range, and comparing words is enough; keys are not compared. The cost is a needless conflict if a
+// row left the range earlier in the batch and was changed since.
 //
-// What needs no entry: the transaction's own rows (a claim is refused if the row was changed since
-// the snapshot, and nobody else writes it then), and the key of an insert (the index refuses it to
-// others; once the row is erased again it does not, and the key has one). A row that another
-// transaction merely owns is fine: that one commits later, and is checked against this one's
-// writes. A transaction that changes nothing is not checked: it is the state at its read VID that
-// it saw.
+// Some reads need no entry: the transaction's own rows (a claim is refused if the row was changed
+// since the snapshot, and nobody else writes it then), and the key of an insert (the index refuses
+// it to others; when the row is erased again, the key gets an entry). A row that another
+// transaction merely owns is no conflict: that transaction commits later, and is validated against
+// this one's writes. A transaction that changes nothing is not validated, because it saw the state
+// at its read VID.
 //
 //   begin -> add_* , cut_range -> hold, without the lock -> [somebody has committed since] hold,
 //   under commit_mutex -> the VID
 //
-// Cost       with one worker (Concurrency::kSingle) transactions run one after the other, every
-//            execution is serial, and nothing is recorded or checked. Else a word a row, two keys a
-//            range; nothing allocates in the steady state. Under the lock only if another
-//            transaction has committed during the first look.
-// Threads    one worker's.
+// Cost       with one worker (Concurrency::kSingle) every execution is serial, and nothing is
+//            recorded or validated. Otherwise a word for each row and two keys for each range;
+//            nothing allocates in the steady state. The second pass, under the lock, is needed only
+//            if another transaction has committed during the first.
+// Threads    one worker.
 
 #pragma once
 
@@ -49,25 +49,26 @@ namespace diptych::oltp {
 
 class ReadSet {
  public:
-  // Forgets the last transaction's reads.
+  // Begins a transaction: drops the reads of the last one.
   void begin(bool record) {
     if (recorded_) forget();
     recorded_ = record;
   }
   bool is_recorded() const { return recorded_; }
 
-  // With the column groups that were read; group 0, which tells that there is a row, always counts.
+  // Adds a row with the column groups that were read; group 0, which says that the row exists,
+  // always counts.
   void add_row(const RowSlot& slot, GroupMask groups) { rows_.push_back({&slot, groups}); }
   void add_key(const TableIndex& index, std::string_view key);
-  // The keys from `lower` to `upper` (exclusive; empty: no bound). Gives the range's number.
+  // Adds the keys from `lower` to `upper` (exclusive; empty: no bound). Returns the range's number.
   size_t add_range(const TableIndex& index, std::string_view lower, std::string_view upper,
                    GroupMask groups);
-  // The scan ended at this key, whole and zero-padded as the index's cursor has it: what lies
-  // beyond was not read.
+  // Cuts the range at the key where the scan ended: keys beyond it were not read. The key is whole
+  // and zero-padded, as in the index's cursor.
   void cut_range(size_t range, std::string_view last_key, bool forward);
 
-  // False: another transaction has changed what was read, after the snapshot. Every commit that
-  // the caller knows of is looked at (C1).
+  // True if the reads still hold; false if another transaction has changed them after the snapshot.
+  // Considers every commit of which the caller knows (C1).
   bool hold(base::Vid read_vid) const;
 
  private:

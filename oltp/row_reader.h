@@ -1,8 +1,9 @@
-// RowReader: reads the version of a row that a snapshot sees while other workers may be changing it
-// (row_version.h): copy, mend by the images, look whether the word is still the same, else again.
+// RowReader: reads the version of a row that a snapshot sees, while other workers may be changing
+// the row (row_version.h). It copies the row, repairs the copy by the images, and repeats this if
+// the row's word has changed meanwhile.
 //
-// Threads    one worker's. Takes no lock and writes nothing shared; a read is repeated only when
-//            another transaction has got on (lock-free).
+// Threads    one worker. It takes no lock and writes nothing shared. A read is repeated only if
+//            another transaction has made progress (lock-free).
 
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace diptych::oltp {
 
-// The columns that a read wants.
+// The columns that a read needs.
 struct ColumnChoice {
   bool all = true;
   std::span<const base::ColumnId> columns;  // unless all
@@ -29,7 +30,7 @@ using GroupMask = uint32_t;
 inline GroupMask all_groups(const base::RowLayout& layout) {
   return (GroupMask{1} << layout.group_count) - 1;
 }
-// Those that the columns are in; all, where the choice is.
+// The groups of the chosen columns.
 inline GroupMask groups_of(const base::RowLayout& layout, const ColumnChoice& choice) {
   if (choice.all) return all_groups(layout);
   GroupMask groups = 0;
@@ -37,9 +38,9 @@ inline GroupMask groups_of(const base::RowLayout& layout, const ColumnChoice& ch
   return groups;
 }
 
-// Words of a group's version that the snapshot sees, each at its place in `row`. False: it has no
-// row. copy(read_words) calls read_words(WordSpan) for the words that are wanted, all of them the
-// group's. The group is not owned by the calling worker.
+// Reads words of the group's version that the snapshot sees, each to its place in `row`. Returns
+// false if the snapshot has no row. copy(read_words) calls read_words(WordSpan) for the needed
+// words, all of which belong to the group. The calling worker does not own the group.
 template <template <class> class Atomic, class Copy>
 bool read_version(const BasicRowSlot<Atomic>& slot, base::Vid read_vid, uint64_t* row,
                   const Copy& copy, uint32_t group = 0) {
@@ -85,17 +86,16 @@ bool read_version(const BasicRowSlot<Atomic>& slot, base::Vid read_vid, uint64_t
 
 class RowReader {
  public:
-  // The row, its chosen columns filled in; nullptr: the snapshot has none. It stays until the next
-  // read.
+  // The row with its chosen columns; nullptr if the snapshot has no row. Valid until the next read.
   const std::byte* read(const base::RowLayout& layout, const RowSlot& slot, base::Vid read_vid,
                         const ColumnChoice& choice);
-  // As read, of a table with column groups: each of the chosen columns' groups in turn, and group 0
-  // for the row. The reader may own some of them, and then sees its own bytes.
+  // As read(), for a table with column groups: reads each group of the chosen columns, and group 0
+  // for the row's existence. If the reader owns a group, it sees its own bytes.
   const std::byte* read_groups(const base::RowLayout& layout, const RowSlot& slot,
                                base::Vid read_vid, const ColumnChoice& choice,
                                base::WorkerId reader);
 
-  // Where the next read puts a row of so many bytes; for who reads by read_version.
+  // The buffer of the next read, for a row of this size; for callers of read_version().
   uint64_t* room_for(size_t row_bytes) {
     row_.resize(std::max<size_t>(row_.size(), (row_bytes + 7) / 8));
     return row_.data();

@@ -1,15 +1,15 @@
-// TableRestore: puts the rows of one table back under their RowIDs, from several threads: when a
-// database is opened, and when the primary was lost.
+// TableRestore: restores the rows of one table under their RowIDs, from several threads, when a
+// database is opened or its primary was lost.
 //
 //   each lane   begin_run ─► [begin ─► the caller writes cells into the rows ─► end]* ─► end_run
 //   then        make_steps ─► step ..., side by side ─► finish
 //
 // Rows come by the hundred, so that each column is written for all of them in one loop, and the
 // misses of index entries overlap. The table is empty and nobody else uses the engine; no row is
-// claimed, exported or undone. A table whose restore failed is useless.
+// claimed, exported or undone. A table whose restore has failed cannot be used.
 //
-// Threads    a lane is one thread's at a time; what is drawn behind "then" comes when all lanes
-//            have ended their runs, step() from any thread.
+// Threads    one thread uses a lane at a time. The functions after "then" are called when all lanes
+//            have ended their runs; any thread may call step().
 
 #pragma once
 
@@ -33,24 +33,25 @@ namespace diptych::oltp {
 
 class TableRestore {
  public:
-  // At most so many rows, from so many lanes. The indexes have no entries.
+  // For at most `rows_max` rows, from `lanes` lanes. The indexes have no entries.
   TableRestore(EngineCore* core, Table* table, uint64_t rows_max, uint32_t lanes);
 
-  // At most `rows_max` rows follow in the run.
+  // Begins a run of at most `rows_max` rows.
   void begin_run(uint32_t lane, uint64_t rows_max);
-  // Where the rows lie, all zeroes, in the order of their ids. kCorrupt: one of them is there
-  // already, or its id is none.
+  // The places of the rows, filled with zeroes, in the order of their ids. kCorrupt: a row exists
+  // already, or its id is invalid.
   base::Result<std::span<std::byte* const>> begin(uint32_t lane, std::span<const base::RowId> ids);
-  // The cell of a long string: its bytes are copied to where they will stay.
+  // Makes the cell of a long string, and copies its bytes to their final place.
   base::Text copy(uint32_t lane, std::string_view text) { return lanes_[lane].strings.copy(text); }
-  // All cells are written: enters the rows into the indexes. kInvalidArgument: a key is too long.
+  // Enters the rows into the indexes, after all cells are written. kInvalidArgument: a key is too
+  // long.
   base::Result<void> end(uint32_t lane);
   void end_run(uint32_t lane);
 
-  // Steps that build indexes: how many, at most so many an index.
+  // Returns the number of steps that build the indexes, at most `steps_max` for each index.
   uint32_t make_steps(uint32_t steps_max);
   void step(uint32_t number);
-  // The table is as it was. kAlreadyExists: two rows have the same key of a unique index.
+  // Completes the table. kAlreadyExists: two rows have the same key of a unique index.
   base::Result<void> finish();
 
  private:

@@ -1,19 +1,19 @@
-// WriteShape: what an update of certain columns of a table needs to know, worked out once.
+// WriteShape: the precomputed data for an update of certain columns of a table: the words of the
+// row that need images, the further work (indexes, strings), and the layout of the export's record.
 //
-// A procedure names the columns of an update in its source, so there are few shapes, and every
-// update of the same columns has the same one: which words of the row to keep an image of, what to
-// look after besides, and how the export's record is laid out.
+// A procedure names the columns of an update in its source, so there are few shapes, and all
+// updates of the same columns share one.
 //
-// A transaction that updates a row at several places of its source makes one record of it, of the
-// columns of all of them: a union of shapes, of which there may be as many as there are subsets of
-// the columns. Beyond kJoinedMax of a table, all columns of the column groups in question stand for
-// any further one, but those of the primary key, and long strings where none is in question. The
-// record has then cells that are as they were, of groups that the transaction owns.
+// A transaction that updates a row at several places of its source makes one record of the columns
+// of all of them: a union of shapes. There may be as many unions as subsets of the columns. Beyond
+// kJoinedMax of a table, a further union is replaced by all columns of its column groups, without
+// those of the primary key, and without long strings if the union has none. The record then has
+// cells that are unchanged, in groups that the transaction owns.
 //
-// Threads    WriteShapes: one worker's. A shape stays where it is until clear(), by the leader
-//            between batches.
-// Memory     of a table: a shape for each choice of columns that the source has, kJoinedMax, and
-//            two for each combination of column groups.
+// Threads    WriteShapes: one worker. A shape stays in place until the leader calls clear() between
+//            batches.
+// Memory     for each table: a shape for each choice of columns in the source, kJoinedMax unions,
+//            and two for each combination of column groups.
 
 #pragma once
 
@@ -44,7 +44,7 @@ struct WriteShape {
 
   const Table* table;
   std::vector<base::ColumnId> columns;  // ascending
-  // The columns' group; where they are of several ones, it is the parts' that count.
+  // The columns' group. If they belong to several groups, the groups of the parts count.
   uint32_t group = 0;
   std::vector<const WriteShape*> parts;  // one a group; none where there is one group only
   uint8_t flags = 0;                     // of ColumnFlag: what holds for any of the columns
@@ -59,7 +59,7 @@ class WriteShapes {
  public:
   static constexpr size_t kJoinedMax = 64;  // of a table
 
-  // The columns in any order, each once.
+  // The shape of these columns, which may be in any order, each once.
   const WriteShape& of(const Table& table, std::span<const base::ColumnId> columns) {
     Place& place = places_[reinterpret_cast<uintptr_t>(columns.data()) / 2 % kPlaces];
     if (place.table != &table || place.count != columns.size() ||
@@ -68,13 +68,13 @@ class WriteShapes {
     }
     return *place.shape;
   }
-  // Of both shapes' columns at least; they are of one table.
+  // A shape with at least the columns of both shapes, which belong to one table.
   const WriteShape& joined(const WriteShape& a, const WriteShape& b);
-  // The tables' indexes have changed.
+  // Drops all shapes, after the tables' indexes have changed.
   void clear();
 
  private:
-  // The columns of an update are a constant, whose address nearly always tells which.
+  // The columns of an update are a constant, whose address nearly always identifies them.
   struct Place {
     const Table* table = nullptr;
     const WriteShape* shape = nullptr;
@@ -86,7 +86,7 @@ class WriteShapes {
   const WriteShape& find_anew(const Table& table, std::span<const base::ColumnId> columns,
                               Place* place);
 
-  // Of columns that ascend. nullptr: there is none yet.
+  // The shape of ascending columns; nullptr if there is none yet.
   WriteShape* look_up(const Table& table, std::span<const base::ColumnId> columns);
   WriteShape& find(const Table& table, std::span<const base::ColumnId> columns);
   WriteShape& add(const Table& table, std::span<const base::ColumnId> columns);

@@ -5,12 +5,12 @@
 //
 //   RowId   | extent | slot: extent_bits |
 //
-// Where it costs at most an eighth of the memory, a slot takes whole cache lines, so that a row
-// lies in as few of them as can be.
+// If it costs at most an eighth of the memory, a slot takes whole cache lines, so that a row lies
+// in as few of them as possible.
 //
-// Threads    slot() by any worker. A worker allocates from slots of its own (SlotAllocator);
-//            take_slots() and take_free_slots() are the rare shared steps, under a mutex.
-//            Everything else is the leader's, at a boundary.
+// Threads    slot() by any worker. A worker allocates from its own slots (SlotAllocator);
+//            take_slots() and take_free_slots() are the rare shared steps, under a mutex. The
+//            leader calls everything else, at a boundary.
 //
 // Invariants
 //   R1  A slot whose word is 0 is dead. A dead slot is reused only after the boundary of the batch
@@ -47,18 +47,18 @@ class RowTable {
     return *reinterpret_cast<RowSlot*>(extent + (row_id.value & slot_mask_) * slot_bytes_);
   }
 
-  // How far before slot() the slot begins: with the other groups' words.
+  // The distance from the slot's begin, where the other groups' words lie, to slot().
   size_t front_bytes() const { return front_bytes_; }
-  // Whether slots begin where cache lines do.
+  // True if slots are aligned to cache lines.
   bool lines_are_whole() const { return slot_bytes_ % base::kLineBytes == 0; }
 
   struct SlotRange {
     uint64_t first;
     uint64_t end;
   };
-  // Slots that nobody had before.
+  // Takes slots that were never used.
   SlotRange take_slots();
-  // Moves freed slots that no worker holds to the end of the list. False: there are none.
+  // Moves freed slots that no worker holds to the end of the list. Returns false if there are none.
   bool take_free_slots(std::vector<base::RowId>* free);
   void put_free_slots(std::vector<base::RowId>* free, size_t keep);
 

@@ -1,5 +1,4 @@
-// The versions of a row: the newest lies in the row's slot, older ones are what undo records make
-// of it.
+// The versions of a row: the newest lies in the row's slot, and undo records restore older ones.
 //
 //   slot      -16 g                  0      8       16
 //             | word | older |  ...  | word | older | row (RowLayout), padded to 8
@@ -13,38 +12,37 @@
 //   Undo      before: the word that the owner found -> older: the Undo of the commit before it
 //             images -> image -> image: the row's words as they were, the newest image first
 //
-// What a snapshot sees (Hekaton's rule, with the newest version in place): take the row's bytes;
-// while their VID is newer than the snapshot, apply the images of the Undo that leads back, and
-// take its `before`. A row that is owned leads back by its owner's Undo, one that is committed by
-// `older`.
+// A snapshot sees (Hekaton's rule, with the newest version in place) the row's bytes. While their
+// VID is newer than the snapshot, the reader applies the images of the Undo that leads back, and
+// takes its `before`. An owned row leads back by its owner's Undo, a committed row by `older`.
 //
-// Columns may be in groups (TableSchema::column_groups), so that writers of different ones do not
-// conflict. Each group has versions of its own: a word, older, and Undos whose images are of words
-// of its columns only. Below, "row" is to be read as "group of the row". Tables without groups have
-// group 0 only.
+// Columns may be in groups (TableSchema::column_groups), so that writers of different groups do not
+// conflict. Each group has its own versions: a word, `older`, and Undos whose images have only
+// words of its columns. Below, "row" means "group of the row". Tables without groups have only
+// group 0.
 //
-// With several workers a row changes under its readers. Row bytes are then read and written as
-// 64-bit atomic words, and a reader looks at the word before and after:
+// With several workers a row may change while it is read. Row bytes are then read and written as
+// 64-bit atomic words, and a reader checks the word before and after:
 //
 // Invariants
-//   V1  Before its owner changes a word of the row, an image of it is in the owner's Undo: a reader
+//   V1  Before the owner changes a word of the row, its Undo has an image of the word: a reader
 //       that meets the new bytes (acquire) finds the image (release).
-//   V2  A word of the same value means the same bytes, within a batch: commits have VIDs of their
-//       own, and a row that was rolled back goes on naming the Undo whose images lead back. So a
-//       reader that finds the same word after it has copied has copied one version, or one that the
-//       images mend.
-//   V3  Undo records and images stay until the batch boundary. `older` is set by each commit and is
+//   V2  Within a batch, a word of the same value means the same bytes: each commit has its own VID,
+//       and a row that was rolled back keeps naming the Undo whose images lead back. So a reader
+//       that finds the same word after its copy has copied one version, or one that the images
+//       repair.
+//   V3  Undo records and images stay until the batch boundary. Each commit sets `older`, which is
 //       followed only from rows that were committed in this batch.
 //   V4  At a boundary no row is owned, and none is erased: each slot has one version or is dead.
 //   V5  An inserted row's bytes are read only once it is committed (its Undo's `before` is 0).
-//   V6  Group 0's word alone says whether there is a row. Who inserts or erases a row owns the
-//       words of all its groups, and stamps them all. So who claims one group finds an erase at
-//       that group's word, and has no need to look at another; and a snapshot that sees the row by
-//       group 0 sees a version of each group.
+//   V6  Group 0's word alone says whether the row exists. A transaction that inserts or erases a
+//       row owns the words of all its groups, and stamps them all. So a claim of one group finds an
+//       erase at that group's word and need not look at another, and a snapshot that sees the row
+//       by group 0 sees a version of each group.
 //   V7  A word of the row has bytes of one group only (base::check_column_groups).
 //
-// With one worker nobody reads what another one is at: the newest version is the visible one, there
-// is no copy and no second look, and undo records serve only the rollback.
+// With one worker nobody reads a row that another worker is changing: the newest version is the
+// visible one, there is no copy and no second check, and undo records serve only rollbacks.
 //
 // Threads    the owner writes; any worker reads. Transitions of the word: free -> owned by
 //            compare-and-swap, owned -> committed by the owner; the leader, at boundaries.
@@ -60,7 +58,7 @@
 
 namespace diptych::oltp {
 
-// Words of the row as they were. Immutable once it is in an Undo's list.
+// Former values of words of the row. Immutable once it is in an Undo's list.
 struct BeforeImage {
   const BeforeImage* next;  // older, of the same Undo
   uint32_t first_word;      // of the row
@@ -104,7 +102,7 @@ inline uint64_t live_word(base::Vid vid) {
 inline uint64_t erased_word(base::Vid vid) {
   return kErased | vid.value;
 }
-// True where the snapshot does not see what the word stands for.
+// True if the snapshot does not see the version of the word.
 inline bool is_hidden(uint64_t word, base::Vid read_vid) {
   return (word & kOwned) != 0 || (word & kVidMask) > read_vid.value;
 }

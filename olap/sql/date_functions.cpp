@@ -348,7 +348,9 @@ BoundResult bind_to_timestamp(Call call) {
   }
   auto seconds = number_argument(call, &call.arguments[0]);
   if (!seconds) return seconds.error();
-  Bound million = typed(make_literal(kIntType, base::Value(base::kMicrosPerSecond)), call.offset);
+  // As a BIGINT: the product of two INTs ends at 2,147 seconds.
+  Bound million =
+      typed(make_literal(kBigIntType, base::Value(base::kMicrosPerSecond)), call.offset);
   auto micros = bind_operator(call.source, "*", call.offset,
                               typed(*std::move(seconds), call.offset), std::move(million));
   if (!micros) return micros;

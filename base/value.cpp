@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -148,106 +147,6 @@ Result<std::string_view> fit_string(const DataType& type, std::string_view text)
   return text;
 }
 
-// Reads exactly `count` digits from the front of text.
-bool take_digits(std::string_view* text, size_t count, uint32_t* number) {
-  if (text->size() < count) return false;
-  *number = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (!is_digit((*text)[i])) return false;
-    *number = *number * 10 + static_cast<uint32_t>((*text)[i] - '0');
-  }
-  text->remove_prefix(count);
-  return true;
-}
-
-// Reads one or two digits.
-bool take_number(std::string_view* text, uint32_t* number) {
-  const bool two = text->size() > 1 && is_digit((*text)[1]);
-  return take_digits(text, two ? 2 : 1, number);
-}
-
-bool take_char(std::string_view* text, char expected) {
-  if (!text->starts_with(expected)) return false;
-  text->remove_prefix(1);
-  return true;
-}
-
-enum class Taken : uint8_t { kYes, kBadForm, kNoSuchDay };
-
-constexpr uint32_t kYearLast = 5'874'897;  // PostgreSQL's; its days are 32 bits
-
-// Four; or five to seven, where the month is not written against it.
-size_t year_digits(std::string_view text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const bool is_long = digits > 4 && digits < 8 && digits < text.size() &&
-                       (text[digits] == '-' || text[digits] == '/');
-  return is_long ? digits : 4;
-}
-
-Taken take_date(std::string_view* text, Date* date) {
-  uint32_t year = 0;
-  uint32_t month = 0;
-  uint32_t day = 0;
-  if (!take_digits(text, year_digits(*text), &year)) return Taken::kBadForm;
-  const char between = text->starts_with('-') || text->starts_with('/') ? text->front() : '\0';
-  const bool taken = between == '\0' ? take_digits(text, 2, &month) && take_digits(text, 2, &day)
-                                     : take_char(text, between) && take_number(text, &month) &&
-                                           take_char(text, between) && take_number(text, &day);
-  if (!taken) return Taken::kBadForm;
-  // std::chrono has 32,767 years, and 400 of them are all that there are.
-  const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year % 400)),
-                                          std::chrono::month(month), std::chrono::day(day));
-  if (!civil.ok() || year == 0 || year > kYearLast) return Taken::kNoSuchDay;
-  *date = date_from_civil({static_cast<int32_t>(year), month, day});
-  return Taken::kYes;
-}
-
-// H:M[:S[.f]], each of one or two digits, as microseconds since midnight, up to 24:00. What is
-// beyond a microsecond is rounded.
-bool take_time(std::string_view* text, int64_t* micros) {
-  uint32_t hour = 0;
-  uint32_t minute = 0;
-  uint32_t second = 0;
-  uint32_t fraction = 0;
-  bool up = false;
-  if (!take_number(text, &hour) || !take_char(text, ':') || !take_number(text, &minute)) {
-    return false;
-  }
-  if (take_char(text, ':')) {
-    if (!take_number(text, &second)) return false;
-    if (take_char(text, '.')) {
-      size_t digits = 0;
-      while (digits < text->size() && is_digit((*text)[digits])) ++digits;
-      if (digits == 0) return false;
-      const size_t beyond = digits - std::min<size_t>(digits, 6);
-      digits -= beyond;
-      if (!take_digits(text, digits, &fraction)) return false;
-      for (; digits < 6; ++digits) fraction *= 10;
-      up = beyond > 0 && text->front() >= '5';
-      text->remove_prefix(beyond);
-    }
-  }
-  if (minute > 59 || second > 59) return false;
-  *micros =
-      (int64_t{hour} * 3600 + minute * 60 + second) * kMicrosPerSecond + fraction + (up ? 1 : 0);
-  return *micros <= kMicrosPerDay;
-}
-
-// A date, and a time of that day or none.
-Taken take_moment(std::string_view text, Date* date, int64_t* micros) {
-  std::string_view rest = trimmed(text);
-  *micros = 0;
-  const Taken taken = take_date(&rest, date);
-  if (taken == Taken::kBadForm || rest.empty()) return taken;
-  const bool good =
-      (take_char(&rest, ' ') || take_char(&rest, 'T')) && take_time(&rest, micros) && rest.empty();
-  return good ? taken : Taken::kBadForm;
-}
-
-Error no_such_day(std::string_view text) {
-  return invalid(fmt::format("{} names no day of the calendar", quoted(text)), "22008");
-}
-
 template <class Parsed>
 Result<Value> as_value(Result<Parsed> parsed) {
   if (!parsed) return parsed.error();
@@ -363,39 +262,6 @@ void put_value(const ColumnLayout& column, const Value& value, std::byte* row) {
 }
 
 }  // namespace
-
-constexpr std::string_view kEpoch = "epoch";  // SQL's name of 1970-01-01
-
-Result<Date> parse_date(std::string_view text) {
-  if (text == kEpoch) return Date{0};
-  Date date;
-  int64_t ignored = 0;
-  switch (take_moment(text, &date, &ignored)) {
-    case Taken::kYes: return date;
-    case Taken::kNoSuchDay: return no_such_day(text);
-    case Taken::kBadForm: break;
-  }
-  return invalid(fmt::format("{} is not a DATE (YYYY-MM-DD)", quoted(text)), "22007");
-}
-
-Result<Timestamp> parse_timestamp(std::string_view text) {
-  if (text == kEpoch) return Timestamp{0};
-  Date date;
-  int64_t micros = 0;
-  int64_t at = 0;
-  switch (take_moment(text, &date, &micros)) {
-    case Taken::kYes:
-      if (__builtin_mul_overflow(date.days, kMicrosPerDay, &at) ||
-          __builtin_add_overflow(at, micros, &at)) {
-        return no_such_day(text);
-      }
-      return Timestamp{at};
-    case Taken::kNoSuchDay: return no_such_day(text);
-    case Taken::kBadForm: break;
-  }
-  return invalid(fmt::format("{} is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)", quoted(text)),
-                 "22007");
-}
 
 Result<Value> parse_value(const DataType& type, std::string_view text) {
   switch (type.kind) {

@@ -158,7 +158,18 @@ TEST(ValueText, DateErrorsSayWhy) {
     EXPECT_EQ(parse_error(kDateType, text), fmt::format("\"{}\" is not a DATE (YYYY-MM-DD)", text));
   }
   EXPECT_EQ(parse_error(kDateType, "2026-02-30x"), "\"2026-02-30x\" is not a DATE (YYYY-MM-DD)");
-  EXPECT_EQ(parse_error(kDateType, "21.11.2026"), "\"21.11.2026\" is not a DATE (YYYY-MM-DD)");
+  EXPECT_EQ(parse_error(kDateType, "21.11.2026"), "\"21.11.2026\" names no day of the calendar");
+  EXPECT_EQ(parse_error(kDateType, "Jan 2026"), "\"Jan 2026\" is not a DATE (YYYY-MM-DD)");
+}
+
+TEST(ValueText, DatesAreReadAsPeopleWriteThem) {
+  for (const char* const text :
+       {"5-Jan-2026", "jan 5, 2026", "Jan 5 26", "January 5, 2026 10:00", "2026-Jan-05", "5Jan2026",
+        "Fri, 05 Jan 2026 10:20:30 GMT", "1/5/2026", "01.05.26", "1-5-2026", "2026-01-05 UTC"}) {
+    EXPECT_EQ(parsed(kDateType, text), parsed(kDateType, "2026-01-05")) << text;
+  }
+  EXPECT_EQ(to_string(parsed(kDateType, "1/5/70")), "1970-01-05");
+  EXPECT_EQ(to_string(parsed(kDateType, "1/5/69")), "2069-01-05");
 }
 
 TEST(ValueText, TimestampsReadBackOnBothSidesOfTheEpoch) {
@@ -180,13 +191,34 @@ TEST(ValueText, TimestampsTakeShorterForms) {
   const std::string form = " is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)";
   EXPECT_EQ(parsed(kTimestampType, "1970-01-01 24:00"), parsed(kTimestampType, "1970-01-02"));
   EXPECT_EQ(parsed(kTimestampType, "1970-1-1 2:3:4"), Value(Timestamp{7'384'000'000}));
-  for (const char* const text : {"1970-01-01 24:00:01", "1970-01-01 1", "1970-01-01 1:60",
-                                 "1970-01-01 1::2", "1970-01-01 001:00"}) {
+  for (const char* const text : {"1970-01-01 1", "1970-01-01 1::2", "1970-01-01 001:00"}) {
     EXPECT_EQ(parse_error(kTimestampType, text), fmt::format("\"{}\"{}", text, form));
+  }
+  for (const char* const text : {"1970-01-01 24:00:01", "1970-01-01 1:60", "1970-01-01 13:00 PM"}) {
+    EXPECT_EQ(parse_error(kTimestampType, text),
+              fmt::format("\"{}\" names no time of a day", text));
   }
   EXPECT_EQ(parse_error(kTimestampType, "1970-01-01 "), "no error: 1970-01-01 00:00:00");
   EXPECT_EQ(parsed(kTimestampType, "1970-01-01 12:00:00.0000004"), noon);
   EXPECT_EQ(parsed(kTimestampType, "1970-01-01 11:59:59.9999995"), noon);
+}
+
+TEST(ValueText, TimestampsIgnoreAZone) {
+  const Value noon(Timestamp{int64_t{12} * 3600 * 1'000'000});
+  for (const char* const text :
+       {"1970-01-01T12:00:00Z", "1970-01-01 12:00z", "1970-01-01 12:00:00.0 utc",
+        "1970-01-01 12:00 GMT", "1970-01-01 12:00+00:00", "1970-01-01 12:00:00 -03:30:15",
+        "1970-01-01 12:00+2", "19700101T1200+0200", "1970-01-01 12:00 PM +01"}) {
+    EXPECT_EQ(parsed(kTimestampType, text), noon) << text;
+  }
+  for (const char* const text : {"1970-01-01 12:00+16", "1970-01-01 12:00+02:60"}) {
+    EXPECT_EQ(parse_error(kTimestampType, text), fmt::format("\"{}\" names no time zone", text));
+  }
+  for (const char* const text : {"1970-01-01 12:00 XYZ", "1970-01-01 12:00Z+1", "1970-01-01 12:00+",
+                                 "1970-01-01 12:00+02x"}) {
+    EXPECT_EQ(parse_error(kTimestampType, text),
+              fmt::format("\"{}\" is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)", text));
+  }
 }
 
 TEST(ValueText, StringsKeepTheirBytesUpToTheLimit) {

@@ -97,6 +97,7 @@ class ExpressionBinder {
   void allow_correlation() { correlated_ = true; }
   // From now on columns are nullable, except in aggregates, because of grouping sets.
   void make_columns_null() { columns_null_ = true; }
+  unsigned depth() const { return depth_; }  // of what is bound now
   uint32_t first_own_slot() const { return first_own_slot_; }
   // Binds the call of a function that returns rows, which has moved to FROM, to the slot's column.
   void give_series(const PgQuery__FuncCall* call, uint32_t slot) {

@@ -154,7 +154,14 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     return source_.unsupported(table.location, "a database in front of a schema");
   }
   if (in_schema && table.schemaname != kPublicSchema) {
-    return source_.unsupported(table.location, "a schema but \"public\"");
+    const std::string_view schema = table.schemaname;
+    if (schema.starts_with("pg_") || schema == "information_schema") {
+      return source_.unsupported(table.location, fmt::format("the schema \"{}\"", schema));
+    }
+    return source_.wrong(
+        table.location,
+        fmt::format("no such table \"{}.{}\": all are in \"{}\"", schema, name, kPublicSchema),
+        "42P01");
   }
   size_t index = 0;
   const CteScope* owner = nullptr;
@@ -243,7 +250,10 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
   SelectBinder binder(statement_, ctes->around, ctes, ctes->correlation);
   if (cte != nullptr && cte->recursion != 0) binder.recursion_ = cte;
   if (cte == nullptr) binder.scope_.stand_in(&scope_);
+  const unsigned depth =
+      std::exchange(statement_.depth, cte != nullptr ? cte->depth : statement_.depth);
   auto block = binder.bind(select);
+  statement_.depth = depth;
   if (!block) return block.error();
   ScopeTable entry = offered_by(**block, name);
   if (cte != nullptr) {

@@ -45,6 +45,16 @@ std::string_view negated_operator(std::string_view name) {
   return {};
 }
 
+// The extremes of a set that decide `x name ALL (set)` or ANY, as far as it has no NULL; empty:
+// they do not.
+std::vector<AggregateKind> deciding_extremes(std::string_view name, bool all) {
+  using enum AggregateKind;
+  if (name == (all ? "=" : "<>")) return {kMin, kMax};
+  if (name == "<" || name == "<=") return {all ? kMin : kMax};
+  if (name == ">" || name == ">=") return {all ? kMax : kMin};
+  return {};
+}
+
 }  // namespace
 
 // [NOT] EXISTS, [NOT] IN and ANY of a WHERE's conjunct as a semi or anti join. Gives false where
@@ -113,6 +123,13 @@ BoundResult SelectBinder::bind_quantified(const PgQuery__SubLink& subquery,
   }
   auto query = bind_inner(subquery);
   if (!query) return query.error();
+  const SubqueryJoin& join = query->join;
+  const bool one_set = tested.size() == 1 && query->outputs.size() == 1 &&
+                       join.conditions.empty() && join.domain.id == 0 &&
+                       !names_slot_below(*query->outputs[0], join.first_slot);
+  if (one_set && !deciding_extremes(written, all).empty()) {
+    return bind_by_extremes(subquery, tested, *std::move(query));
+  }
   const bool nullable_output =
       std::any_of(query->outputs.begin(), query->outputs.end(),
                   [](const ExpressionPtr& output) { return output->nullable; });
@@ -132,6 +149,63 @@ BoundResult SelectBinder::bind_quantified(const PgQuery__SubLink& subquery,
   }
   if (all) result = make_expression(ExpressionKind::kNot, kBooleanType, std::move(result));
   return typed(std::move(result), subquery.location);
+}
+
+// Over a set that is the same for all rows: one row of its extremes and counts is joined in place
+// of every pair. Where some are NULL the others may still decide.
+BoundResult SelectBinder::bind_by_extremes(const PgQuery__SubLink& subquery,
+                                           const std::vector<Bound>& tested, InnerQuery query) {
+  using enum ExpressionKind;
+  const bool all = subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
+  const std::string name = operator_name(subquery);
+  auto block = std::make_unique<QueryBlock>();
+  block->aggregated = true;
+  block->from = std::move(query.join.inner);
+  const ExpressionPtr value = std::move(query.outputs[0]);
+  const auto add = [&](AggregateKind kind) {
+    Aggregate aggregate;
+    aggregate.kind = kind;
+    const bool extreme = kind == AggregateKind::kMin || kind == AggregateKind::kMax;
+    aggregate.type = extreme ? value->type : kBigIntType;
+    if (extreme && value->type.kind == base::TypeKind::kVarchar) aggregate.type = kTextType;
+    if (kind != AggregateKind::kCountAll) aggregate.argument = clone(*value);
+    const uint32_t slot = slots_.add({"", aggregate.type, extreme, nullptr, {}});
+    const uint32_t output = slots_.add({"", aggregate.type, extreme, nullptr, {}});
+    block->aggregates.push_back(std::move(aggregate));
+    block->aggregate_slots.push_back(slot);
+    block->outputs.push_back({"", slots_.column(slot), output, false});
+    return slots_.column(output);
+  };
+  ExpressionPtr decision;
+  for (const AggregateKind extreme : deciding_extremes(name, all)) {
+    Expressions bound;
+    bound.push_back(add(extreme));
+    auto compared = compare_rows(subquery, name, copy_of(tested), std::move(bound));
+    if (!compared) return compared.error();
+    decision = decision == nullptr
+                   ? *std::move(compared)
+                   : fold(make_expression(all ? kAnd : kOr, kBooleanType, std::move(decision),
+                                          *std::move(compared)));
+  }
+  const ExpressionPtr rows = add(AggregateKind::kCountAll);
+  if (value->nullable) {
+    ExpressionPtr nulls =
+        fold(make_expression(kLess, kBooleanType, add(AggregateKind::kCount), clone(*rows)));
+    ExpressionPtr open = all ? clone(*decision) : negated(clone(*decision));
+    ExpressionPtr unknown =
+        fold(make_expression(kAnd, kBooleanType, std::move(nulls), std::move(open)));
+    decision = fold(make_case(std::move(unknown), make_null(kBooleanType), std::move(decision)));
+  }
+  ExpressionPtr none = fold(make_expression(kEqual, kBooleanType, clone(*rows),
+                                            make_literal(kBigIntType, base::Value(int64_t{0}))));
+  block->visible_outputs = block->outputs.size();
+  query.join.kind = JoinKind::kInner;
+  query.join.inner = JoinGroup();
+  query.join.inner.members.push_back(derived_member(std::move(block)));
+  query.join.end_slot = slots_.size();
+  attach(std::move(query.join));
+  return typed(fold(make_case(std::move(none), truth(all), std::move(decision))),
+               subquery.location);
 }
 
 // Whether a comparison with some row is NULL: a row is NULL, or the value is and there is a row.

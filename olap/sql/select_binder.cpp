@@ -118,13 +118,16 @@ SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, cons
 
 base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__SelectStmt& select) {
   struct Depth {
-    unsigned& depth;
-    ~Depth() { --depth; }
+    StatementBinding& statement;
+    ~Depth() { --statement.depth, --statement.inlined_depth; }
   };
   ++statement_.depth;
-  const Depth guard{statement_.depth};
-  if (++statement_.blocks > kBlocksMax || statement_.depth > kBlocksDeepMax) {
-    return too_many_blocks();
+  ++statement_.inlined_depth;
+  const Depth guard{statement_};
+  if (++statement_.blocks > kBlocksMax) return too_many_blocks(place_of(select));
+  if (statement_.depth > kBlocksDeepMax || statement_.inlined_depth > kInlinedDeepMax ||
+      statement_.nesting > kInlinedNestingMax) {
+    return too_deep(place_of(select));
   }
   unsigned& times_bound = statement_.times_bound[&select];
   ++times_bound;
@@ -181,10 +184,20 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   return std::move(block_);
 }
 
-base::Error SelectBinder::too_many_blocks() const {
+base::Error SelectBinder::too_many_blocks(int64_t place) const {
+  return source_.unsupported(place, fmt::format("a statement of over {} SELECTs", kBlocksMax));
+}
+
+base::Error SelectBinder::too_deep(int64_t place) const {
+  if (statement_.depth > kBlocksDeepMax) {
+    return source_.unsupported(place, fmt::format("SELECTs nested over {} deep", kBlocksDeepMax));
+  }
+  if (statement_.inlined_depth > kInlinedDeepMax) {
+    return source_.unsupported(
+        place, fmt::format("WITH queries that name each other over {} deep", kInlinedDeepMax));
+  }
   return source_.unsupported(
-      0, fmt::format("a statement of over {} SELECTs, or nested over {} deep", kBlocksMax,
-                     kBlocksDeepMax));
+      place, fmt::format("subqueries within over {} nested expressions", kInlinedNestingMax));
 }
 
 // FROM to DISTINCT, for a SELECT that is neither a set operation nor VALUES.
@@ -217,7 +230,7 @@ base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& sele
 
 base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
   ctes_.recursive = with.recursive != 0;
-  if (with.n_ctes > kBlocksMax) return too_many_blocks();
+  if (with.n_ctes > kBlocksMax) return too_many_blocks(with.location);
   for (const Node* node : NodeList(with.ctes, with.n_ctes)) {
     const PgQuery__CommonTableExpr& cte = *node->common_table_expr;
     if (cte.ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
@@ -232,6 +245,7 @@ base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
     if (cte.search_clause != nullptr) return source_.unsupported(cte.location, "SEARCH");
     if (cte.cycle_clause != nullptr) return source_.unsupported(cte.location, "CYCLE");
     ctes_.entries.push_back({cte.ctename, &cte});
+    ctes_.entries.back().depth = statement_.depth;
   }
   const auto recursive = recursive_queries(source_, with);
   if (!recursive) return recursive.error();

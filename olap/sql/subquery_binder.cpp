@@ -128,12 +128,15 @@ bool SelectBinder::exists(const PgQuery__SubLink& subquery) {
 BoundResult SelectBinder::bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
                                         bool in_aggregate) {
   JoinGroup* const around = scalar_group_;
+  const unsigned depth = expressions_.depth();
+  statement_.nesting += depth;
   if (in_aggregate) scalar_group_ = &block_->from;
   BoundResult result = bind_subquery_value(subquery, copy_of(tested));
   while (!result && expressions_.bind_again()) {
     result = bind_subquery_value(subquery, copy_of(tested));
   }
   scalar_group_ = around;
+  statement_.nesting -= depth;
   return result;
 }
 

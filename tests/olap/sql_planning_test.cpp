@@ -124,6 +124,32 @@ TEST_F(SqlPlanningTest, WhatNestsDeepIsPlannedOrRefused) {
 }
 
 // What is said once and needed twice: 30 times within itself it would be 2^30 nodes.
+// WITH queries that each name the one before, the first of them some numbers.
+std::string chain_of_queries(size_t count, const std::string& form) {
+  std::string sql = "with c0 as (select c_id n from child)";
+  for (size_t i = 1; i < count; ++i) {
+    sql += fmt::format(", c{} as (", i) + fmt::format(fmt::runtime(form), i - 1) + ")";
+  }
+  return sql + fmt::format(" select count(*) from c{}", count - 1);
+}
+
+TEST_F(SqlPlanningTest, ChainsOfWithQueriesAreFlat) {
+  for (const char* const form :
+       {"select * from c{}", "select n + 1 as n from c{} where n > 0",
+        "select n from c{} group by n", "select c.n from c{} c left join parent p on p.p_id = c.n",
+        "select (select max(p_id) from parent where p_id = n) as n from c{}"}) {
+    const auto planned = prepare(chain_of_queries(100, form), catalog_, rows_);
+    EXPECT_TRUE(planned.ok()) << form << ": " << planned.error().to_string();
+  }
+  EXPECT_EQ(plan(chain_of_queries(201, "select * from c{}")),
+            "unsupported: WITH queries that name each other over 200 deep is not supported yet "
+            "(line 1, column 54: \"* from c0), c2 as (select ...\")");
+  std::string nested = "(select max(n) from c{})";
+  for (size_t depth = 0; depth < 180; ++depth) nested = "abs(" + nested + ")";
+  EXPECT_TRUE(plan(chain_of_queries(100, "select " + nested + " as n from child"))
+                  .starts_with("unsupported: subqueries within over 5000 nested expressions"));
+}
+
 TEST_F(SqlPlanningTest, OperandsThatAreNeededTwiceDoNotExplode) {
   const auto nested = [&](std::string_view form, std::string inner) {
     for (int i = 0; i < 40; ++i) inner = fmt::format(fmt::runtime(form), inner);

@@ -28,6 +28,7 @@ constexpr NamedAggregate kAggregates[] = {
     {"sum", AggregateKind::kSum},
     {"avg", AggregateKind::kAvg},
     {"min", AggregateKind::kMin},
+    {"any_value", AggregateKind::kMin},  // the least is one
     {"bool_and", AggregateKind::kMin},
     {"every", AggregateKind::kMin},
     {"max", AggregateKind::kMax},
@@ -71,6 +72,7 @@ bool takes(std::string_view name, AggregateKind kind, const DataType& type) {
   if (kind == AggregateKind::kStringAgg) return type.is_string();
   if (name.starts_with("bit_")) return is_integer(type);
   if (is_of_truth(name)) return type.kind == TypeKind::kBoolean;
+  if (name == "any_value") return true;
   return kind == AggregateKind::kCount || type.kind != TypeKind::kBoolean;
 }
 

@@ -12,6 +12,19 @@
 namespace diptych::olap {
 namespace {
 
+// Functions that PostgreSQL has and this has not: not the same as names that nobody knows.
+bool is_known_elsewhere(std::string_view name) {
+  static constexpr std::string_view kNames =
+      " array_length array_position array_to_string bit_length cardinality "
+      "clock_timestamp current_database current_schema decode encode format_type "
+      "gen_random_uuid isfinite json_agg json_build_object json_object_agg jsonb_agg "
+      "jsonb_build_object num_nonnulls num_nulls pg_typeof random regexp_match "
+      "regexp_matches regexp_split_to_array regexp_split_to_table row_to_json scale "
+      "setseed sha256 string_to_array string_to_table timeofday to_json to_jsonb "
+      "to_number trim_scale version ";
+  return kNames.find(fmt::format(" {} ", name)) != std::string_view::npos;
+}
+
 using base::DataType;
 using base::TypeKind;
 
@@ -408,6 +421,13 @@ base::Error ExpressionBinder::unknown_function(const PgQuery__FuncCall& call,
     if (!argument) return argument.error();
     types += (types.empty() ? "" : ", ") + type_name_of(*argument);
   }
+  if (name == "array_agg") {
+    return source_.wrong(
+        call.location, "array_agg() is not supported: string_agg() puts values together", "0A000");
+  }
+  if (is_known_elsewhere(name)) {
+    return source_.unsupported(call.location, fmt::format("{}()", name));
+  }
   // The last ones have a grammar of their own.
   std::vector<std::string> names = function_names();
   add_aggregate_names(&names);
@@ -442,7 +462,10 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
   if (!is_function(name) && !is_window_function(name)) {
-    if (name == "timezone") return source_.unsupported(offset, "AT TIME ZONE");
+    if (name == "timezone") {
+      return source_.wrong(
+          offset, "AT TIME ZONE is not supported: there are no time zones, leave it out", "0A000");
+    }
     if (is_cast_call(call, name)) return bind_cast_call(call, name);
     return unknown_function(call, name);
   }

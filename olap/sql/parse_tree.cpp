@@ -331,6 +331,9 @@ int64_t start_of(const Node* node) {
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:  // a list of (function, column definitions)
       return start_of(node->range_function->functions[0]->list->items[0]);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return node->collate_clause->location;
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: return start_of(node->a_indirection->arg);
+    case PG_QUERY__NODE__NODE_NAMED_ARG_EXPR: return node->named_arg_expr->location;
+    case PG_QUERY__NODE__NODE_JOIN_EXPR: return start_of(node->join_expr->larg);
     case PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE: return node->table_like_clause->relation->location;
     case PG_QUERY__NODE__NODE_COLUMN_DEF: return node->column_def->location;
     case PG_QUERY__NODE__NODE_CONSTRAINT: return node->constraint->location;
@@ -365,6 +368,7 @@ std::string construct_name(const Node& node) {
     case PG_QUERY__NODE__NODE_ROW_EXPR: return "a row value";
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return "an array";
     case PG_QUERY__NODE__NODE_A_INDIRECTION: return "a subscript or field selection";
+    case PG_QUERY__NODE__NODE_NAMED_ARG_EXPR: return "an argument with its name";
     case PG_QUERY__NODE__NODE_GROUPING_SET: return "GROUPING SETS, ROLLUP or CUBE";
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: return "GROUPING";
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return "COLLATE";

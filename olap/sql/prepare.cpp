@@ -33,7 +33,13 @@ bool is_on(const Node* value) {
   }
 }
 
-// EXPLAIN [ANALYZE], EXPLAIN (ANALYZE [on | off], FORMAT TEXT | JSON).
+// Options that only say how much to show beside the plan, which is always the same here.
+bool is_ignored(std::string_view option) {
+  return option == "costs" || option == "verbose" || option == "buffers" || option == "timing" ||
+         option == "summary";
+}
+
+// EXPLAIN [ANALYZE] [VERBOSE], EXPLAIN (ANALYZE [on | off], FORMAT TEXT | JSON, COSTS off, ...).
 base::Result<void> read_options(const PgQuery__ExplainStmt& explain, const SourceText& source,
                                 Plan* plan) {
   for (size_t i = 0; i < explain.n_options; ++i) {
@@ -46,8 +52,11 @@ base::Result<void> read_options(const PgQuery__ExplainStmt& explain, const Sourc
       plan->is_analyzed = is_on(option.arg);
     } else if (name == "format" && (word == "text" || word == "json")) {
       plan->format = word == "json" ? ExplainFormat::kJson : ExplainFormat::kText;
-    } else {
-      return source.unsupported(option.location, "this option of EXPLAIN");
+    } else if (!is_ignored(name)) {
+      const bool format = name == "format";
+      return source.unsupported(
+          option.location,
+          fmt::format("the option {}{}{} of EXPLAIN", name, format ? " " : "", format ? word : ""));
     }
   }
   return {};

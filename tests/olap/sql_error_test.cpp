@@ -182,7 +182,8 @@ constexpr Refused kRefused[] = {
      "BOOLEAN, DATE, TIMESTAMP, CHAR(n), VARCHAR(n), TEXT and INTERVAL are supported (line 1, "
      "column 18: \"foo\")"},
     {"select timestamp '2024-01-01' at time zone 'UTC'",
-     "unsupported: AT TIME ZONE is not supported yet (line 1, column 31: \"at time zone 'UTC'\")"},
+     "invalid argument: AT TIME ZONE is not supported: there are no time zones, leave it out (line "
+     "1, column 31: \"at\")"},
     {"select * from unnest(1)",
      "unsupported: an array but ARRAY[...] or a text '{...}' is not supported yet (line 1, column "
      "22: \"1)\")"},
@@ -227,12 +228,24 @@ constexpr Refused kRefused[] = {
     {"insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"insert into "
      "parent values ...\")"},
-    {"explain (verbose) select 1",
-     "unsupported: this option of EXPLAIN is not supported yet (line 1, column 10: \"verbose) "
-     "select 1\")"},
+    {"explain (generic_plan) select 1",
+     "unsupported: the option generic_plan of EXPLAIN is not supported yet (line 1, column 10: "
+     "\"generic_plan) select 1\")"},
+    {"select * from elsewhere.child",
+     "invalid argument: no such table \"elsewhere.child\": all are in \"public\" (line 1, column "
+     "15: "
+     "\"elsewhere.child\")"},
+    {"select version()",
+     "unsupported: version() is not supported yet (line 1, column 8: \"version()\")"},
+    {"select array_agg(c_id) from child",
+     "invalid argument: array_agg() is not supported: string_agg() puts values together (line 1, "
+     "column 8: \"array_agg\")"},
+    {"select (c_id)[1] from child",
+     "unsupported: a subscript or field selection is not supported yet (line 1, column 9: "
+     "\"c_id)[1] from child\")"},
     {"explain (format xml) select 1",
-     "unsupported: this option of EXPLAIN is not supported yet (line 1, column 10: \"format xml) "
-     "select 1\")"},
+     "unsupported: the option format xml of EXPLAIN is not supported yet (line 1, column 10: "
+     "\"format xml) select 1\")"},
     {"explain insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"explain insert into parent "
      "...\")"},

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "tests/storage/temporary_directory.h"
+#include "tests/temporary_directory.h"
 #include "tests/workloads/loaded_session.h"
 #include "workloads/aging.h"
 #include "workloads/drivers/open_loop_driver.h"
@@ -69,7 +69,7 @@ class RunOnAFullDisk : public testing::Test {
     while (!session_->database()->metrics().log_refuses[waits]) std::this_thread::sleep_for(1ms);
   }
 
-  const storage::test::TemporaryDirectory directory_;
+  const test::TemporaryDirectory directory_;
   BenchmarkOptions options_;
   std::unique_ptr<Session> session_;
 };

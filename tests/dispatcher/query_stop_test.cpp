@@ -157,7 +157,7 @@ TEST_F(QueryStop, ExpressionsOfFiveThousandOperandsEndSoon) {
     any += " OR (a.id, b.id) > (3000, " + n + ")";
     first += " WHEN " + n + " THEN a.id";
   }
-  const std::string conditions[] = {"greatest(" + extreme + ") < b.id", any,
+  const std::string conditions[] = {"greatest(" + extreme + ", b.id) < 0", any,
                                     first + " END IS NOT NULL"};
   for (const std::string& condition : conditions) {
     const std::string sql = "SELECT count(*) FROM account a, account b WHERE " + condition;

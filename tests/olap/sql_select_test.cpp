@@ -195,7 +195,7 @@ constexpr Planned kPlanned[] = {
      "    scan parent [p_id]\n"
      "    project [count(*), p_id]\n"
      "      aggregate [count(*)] by [p_id]\n"
-     "        inner join of every pair where (c_id > p_id)\n"
+     "        inner join by range where (c_id > p_id)\n"
      "          scan child [c_id]\n"
      "          scan parent [p_id]\n"},
     // Across two levels: the equalities stay equalities.
@@ -233,7 +233,7 @@ constexpr Planned kPlanned[] = {
      "    scan parent [p_id]\n"
      "    filter (row_number() > 0) and (row_number() <= 2)\n"
      "      window [row_number()] partition by [p_id]\n"
-     "        inner join of every pair where (c_id > p_id)\n"
+     "        inner join by range where (c_id > p_id)\n"
      "          scan child [c_id]\n"
      "          scan parent [p_id]\n"},
     {"select p_name from parent where exists (select 1 from child)",
@@ -277,7 +277,7 @@ constexpr Planned kPlanned[] = {
      "    scan child [c_id, c_p_id]\n"
      "    scan parent [p_id, p_kind]\n"},
     {"select * from parent a, parent b where a.p_id < b.p_id",
-     "inner join of every pair where (a.p_id < b.p_id)\n"
+     "inner join by range where (a.p_id < b.p_id)\n"
      "  scan parent as a [p_id, p_name, p_kind]\n"
      "  scan parent as b [p_id, p_name, p_kind]\n"},
     {"select * from parent a, parent b, parent c where a.p_id + b.p_id = c.p_id",

@@ -86,8 +86,11 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
     : ProbeStage(context, join, needed, table, StagePtr()) {
   build_matched_ = matched;
   build_matched_->resize((table.rows().row_count() + 63) / 64);
-  const bool asks_pairs = residual_.size() != 0 && !finder_.has_value();
-  if (asks_pairs && UnmarkedRows::pay(table)) unmarked_.emplace(table, context.memory);
+  if (finder_.has_value()) {
+    unmarked_places_.emplace(*table.ranges(), context.memory);
+  } else if (residual_.size() != 0 && UnmarkedRows::pay(table)) {
+    unmarked_.emplace(table, context.memory);
+  }
 }
 
 void ProbeStage::evaluate_keys(const Batch& batch) {
@@ -326,16 +329,17 @@ uint32_t ProbeStage::build_row(uint32_t index) const {
   return table_.has_keys() ? table_.build_row(index) : index;
 }
 
-// From its next build row on to one that is wanted.
-void ProbeStage::settle(Cursor* cursor) const {
+// Moves the cursor on to the next build row that may match and, where build rows are marked, has no
+// mark.
+void ProbeStage::settle(Cursor* cursor) {
   if (!finder_.has_value()) return;
-  const RangeRows& ranges = *table_.ranges();
-  const auto is_marked = [&](uint32_t place) {
-    return build_matched_ != nullptr && bit_at(build_matched_->data(), ranges.row(place));
-  };
-  do {
-    cursor->next = ranges.next(cursor->next, cursor->end, cursor->least);
-  } while (cursor->next != cursor->end && is_marked(cursor->next) && ++cursor->next != cursor->end);
+  while (cursor->next != cursor->end) {
+    cursor->next = table_.ranges()->next(cursor->next, cursor->end, cursor->least);
+    if (!unmarked_places_.has_value() || cursor->next == cursor->end) return;
+    const uint32_t unmarked = unmarked_places_->from(cursor->next, *build_matched_);
+    if (unmarked == cursor->next) return;
+    cursor->next = std::min(unmarked, cursor->end);
+  }
 }
 
 void ProbeStage::fill_ranges(const Batch& batch) {
@@ -343,7 +347,7 @@ void ProbeStage::fill_ranges(const Batch& batch) {
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     Cursor cursor{slot, ranges_[k].next, ranges_[k].end, ranges_[k].least};
-    if (build_matched_ != nullptr) settle(&cursor);
+    if (unmarked_places_.has_value()) settle(&cursor);
     if (cursor.next != cursor.end) cursors_.push_back(cursor);
   });
 }

@@ -78,7 +78,7 @@ class ProbeStage : public Stage {
   uint32_t build_row(uint32_t index) const;
   void fill_cursors(const Batch& batch);
   void fill_ranges(const Batch& batch);
-  void settle(Cursor* cursor) const;
+  void settle(Cursor* cursor);
   void keep_pairs();
   bool push_existence(Batch& batch);
   bool push_matched(const Batch& batch);
@@ -121,10 +121,11 @@ class ProbeStage : public Stage {
   std::vector<bool> compared_;  // columns that residual predicates read
   Selection pairs_;             // before residual predicates
   MatchedRows* build_matched_ = nullptr;
-  uint32_t mark_count_ = 0;               // in build_matched_
-  std::optional<UnmarkedRows> unmarked_;  // for pairs of keys with several rows
-  uint32_t batches_unasked_ = 0;          // batches that skip_marked() still passes over
-  std::vector<uint32_t> rows_by_slot_;    // empty if nobody needs them
+  uint32_t mark_count_ = 0;                        // in build_matched_
+  std::optional<UnmarkedRows> unmarked_;           // for pairs of keys with several rows
+  std::optional<UnmarkedPlaces> unmarked_places_;  // the same in the order of finder_
+  uint32_t batches_unasked_ = 0;                   // batches that skip_marked() still passes over
+  std::vector<uint32_t> rows_by_slot_;             // empty if nobody needs them
   VectorBuffer marks_{PhysicalType::kBool};
   std::vector<VectorBuffer> repeated_buffers_;  // a probe row with many matches
   std::vector<uint32_t> repeated_rows_;

@@ -50,6 +50,8 @@ class RangeRows {
                                        const GrowingArray<uint32_t>& by_key,
                                        const QueryLimits& limits);
 
+  // Places of all keys; rows with a NULL among the values have none.
+  uint32_t places() const { return static_cast<uint32_t>(rows_.size()); }
   uint32_t row(uint32_t place) const { return rows_[place]; }
   // The first of the places [place, end) whose other value is `least` or more; `end`: there is
   // none, or no other value is asked.

@@ -1,5 +1,7 @@
 #include "olap/execution/join/unmarked_rows.h"
 
+#include <numeric>
+
 namespace diptych::olap {
 
 bool UnmarkedRows::pay(const JoinTable& table) {
@@ -35,6 +37,31 @@ RowRange UnmarkedRows::find(uint32_t number, const MatchedRows& matched, uint32_
     key.end = left;
   }
   return {key.begin, key.end};
+}
+
+UnmarkedPlaces::UnmarkedPlaces(const RangeRows& rows, MemoryBudget* memory)
+    : rows_(rows), charge_(memory, "the build side of a join") {
+  charge_.set((rows.places() + size_t{1}) * sizeof(uint32_t));
+  next_.resize(rows.places() + size_t{1});
+  std::iota(next_.begin(), next_.end(), 0);
+}
+
+uint32_t UnmarkedPlaces::from(uint32_t place, const MatchedRows& matched) {
+  const uint32_t end = rows_.places();
+  uint32_t first = place;
+  while (first != end) {
+    if (next_[first] == first) {
+      if (!bit_at(matched.data(), rows_.row(first))) break;
+      next_[first] = first + 1;
+    }
+    first = next_[first];
+  }
+  while (place != first) {
+    const uint32_t next = next_[place];
+    next_[place] = first;
+    place = next;
+  }
+  return first;
 }
 
 }  // namespace diptych::olap

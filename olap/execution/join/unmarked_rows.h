@@ -1,5 +1,6 @@
-// UnmarkedRows: the build rows of each key that have no mark yet. Joins that mark the build rows
-// with a match (kBuildSemi, kBuildAnti) need no further pair of a marked row.
+// The build rows that have no mark yet: UnmarkedRows by key, UnmarkedPlaces in the order of
+// RangeRows. Joins that mark the build rows with a match (kBuildSemi, kBuildAnti) need no further
+// pair of a marked row.
 //
 // Threads    one worker's.
 
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "olap/execution/join/join_table.h"
+#include "olap/execution/join/range_rows.h"
 #include "olap/execution/limits/memory_budget.h"
 #include "olap/execution/threads/workers.h"
 
@@ -39,6 +41,21 @@ class UnmarkedRows {
   MemoryCharge charge_;
   std::vector<Key> keys_;
   std::vector<uint32_t> rows_;  // by key, unmarked rows first
+};
+
+// Marked places that follow each other are passed in one step once they were met: a union-find
+// (Tarjan, J. ACM 22(2), 1975) with paths that are compressed.
+class UnmarkedPlaces {
+ public:
+  UnmarkedPlaces(const RangeRows& rows, MemoryBudget* memory);
+
+  // The first unmarked place from `place` on, or the number of places.
+  uint32_t from(uint32_t place, const MatchedRows& matched);
+
+ private:
+  const RangeRows& rows_;
+  MemoryCharge charge_;
+  std::vector<uint32_t> next_;  // by place, and one more: itself unless the place is marked
 };
 
 }  // namespace diptych::olap

@@ -6,6 +6,7 @@
 
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
+#include "olap/sql/information_schema.h"
 #include "olap/sql/type_name.h"
 #include "olap/sql/type_rules.h"
 
@@ -16,7 +17,7 @@ namespace {
 bool is_known_elsewhere(std::string_view name) {
   static constexpr std::string_view kNames =
       " array_length array_position array_to_string bit_length cardinality "
-      "clock_timestamp current_database current_schema decode encode format_type "
+      "clock_timestamp decode encode format_type "
       "gen_random_uuid isfinite json_agg json_build_object json_object_agg jsonb_agg "
       "jsonb_build_object num_nonnulls num_nulls pg_typeof random regexp_match "
       "regexp_matches regexp_split_to_array regexp_split_to_table row_to_json scale "
@@ -236,8 +237,12 @@ BoundResult ExpressionBinder::bind_extreme(const PgQuery__MinMaxExpr& expression
   return Bound{std::move(result), false, expression.location};
 }
 
-// CURRENT_DATE and alike: the statement's moment.
-BoundResult ExpressionBinder::bind_moment(const PgQuery__SQLValueFunction& function) {
+ExpressionPtr session_literal(std::string_view name) {
+  return make_literal(kTextType, base::Value(std::string(name)));
+}
+
+// CURRENT_DATE and the like: the statement's moment, and names of the session.
+BoundResult ExpressionBinder::bind_sql_value(const PgQuery__SQLValueFunction& function) {
   const int64_t offset = function.location;
   switch (function.op) {
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: {
@@ -255,8 +260,9 @@ BoundResult ExpressionBinder::bind_moment(const PgQuery__SQLValueFunction& funct
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N:
       return source_.unsupported(offset, "the current time with a number of digits");
-    default: return source_.unsupported(offset, "the current user, role, catalog or schema");
+    default: break;
   }
+  return typed(session_literal(*session_name(sql_value_name(function))), offset);
 }
 
 BoundResult ExpressionBinder::bind_parameter(const PgQuery__ParamRef& parameter) {
@@ -467,6 +473,10 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
           offset, "AT TIME ZONE is not supported: there are no time zones, leave it out", "0A000");
     }
     if (is_cast_call(call, name)) return bind_cast_call(call, name);
+    const bool may_be_name = call.n_args == 0 && name.starts_with("current_");
+    if (const auto session = session_name(name); may_be_name && session) {
+      return typed(session_literal(*session), offset);
+    }
     return unknown_function(call, name);
   }
   if (call.agg_within_group != 0 && is_window_function(name)) {

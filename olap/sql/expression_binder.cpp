@@ -143,7 +143,7 @@ BoundResult ExpressionBinder::bind_operator_node(const Node& node) {
     case PG_QUERY__NODE__NODE_FUNC_CALL: return bind_call(*node.func_call);
     case PG_QUERY__NODE__NODE_SUB_LINK: return sublink(*node.sub_link);
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: return bind_extreme(*node.min_max_expr);
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return bind_moment(*node.sqlvalue_function);
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return bind_sql_value(*node.sqlvalue_function);
     case PG_QUERY__NODE__NODE_PARAM_REF: return bind_parameter(*node.param_ref);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping(*node.grouping_func);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return bind_collation(*node.collate_clause);

@@ -165,7 +165,7 @@ class ExpressionBinder {
   BoundResult bind_cast_call(const PgQuery__FuncCall& call, std::string_view name);
   BoundResult bind_interval_of_unit(const PgQuery__TypeCast& cast);
   BoundResult bind_extreme(const PgQuery__MinMaxExpr& expression);
-  BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
+  BoundResult bind_sql_value(const PgQuery__SQLValueFunction& function);
   BoundResult bind_parameter(const PgQuery__ParamRef& parameter);
   BoundResult bind_call(const PgQuery__FuncCall& call);
   base::Error unknown_function(const PgQuery__FuncCall& call, std::string_view name);

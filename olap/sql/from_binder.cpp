@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "olap/sql/decorrelation.h"
+#include "olap/sql/information_schema.h"
 #include "olap/sql/predicate_rules.h"
 #include "olap/sql/select_binder.h"
 #include "olap/sql/type_rules.h"
@@ -154,14 +155,7 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     return source_.unsupported(table.location, "a database in front of a schema");
   }
   if (in_schema && table.schemaname != kPublicSchema) {
-    const std::string_view schema = table.schemaname;
-    if (schema.starts_with("pg_") || schema == "information_schema") {
-      return source_.unsupported(table.location, fmt::format("the schema \"{}\"", schema));
-    }
-    return source_.wrong(
-        table.location,
-        fmt::format("no such table \"{}.{}\": all are in \"{}\"", schema, name, kPublicSchema),
-        "42P01");
+    return bind_other_schema(table, alias, group);
   }
   size_t index = 0;
   const CteScope* owner = nullptr;
@@ -212,6 +206,25 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   if (auto done = rename_columns(table.alias, table.location, &entry); !done) return done;
   group.members.push_back(std::move(member));
   return scope_.add(source_, table.location, std::move(entry));
+}
+
+base::Result<void> SelectBinder::bind_other_schema(const PgQuery__RangeVar& table,
+                                                   std::string_view alias, JoinGroup& group) {
+  const std::string_view schema = table.schemaname;
+  const std::string_view name = table.relname;
+  if (schema.starts_with("pg_")) {
+    return source_.unsupported(table.location, fmt::format("the schema \"{}\"", schema));
+  }
+  const auto missing = [&](const std::string& hint) {
+    return source_.wrong(table.location,
+                         fmt::format("no such table \"{}.{}\"{}", schema, name, hint), "42P01");
+  };
+  if (schema != kInformationSchema) {
+    return missing(fmt::format(": all are in \"{}\"", kPublicSchema));
+  }
+  const auto system = information_schema_table(name, statement_.catalog, statement_.system_tables);
+  if (!system) return missing(suggestion(name, information_schema_names()));
+  return bind_system_table(*system, table, alias, group);
 }
 
 // Its rows, as a VALUES would give them.

@@ -59,6 +59,9 @@ std::vector<std::string> strings_of(NodeList nodes);
 // "a.b" for the error messages.
 std::string joined(const std::vector<std::string>& names);
 
+// "current_date", "current_user" and so on, which is also the name of its column.
+std::string_view sql_value_name(const PgQuery__SQLValueFunction& function);
+
 // The schema in which PostgreSQL puts tables that name none; here it has all tables.
 inline constexpr std::string_view kPublicSchema = "public";
 

@@ -40,15 +40,6 @@ OutputName output_name_of(const PgQuery__SubLink& subquery) {
   return target.name[0] != '\0' ? OutputName{target.name} : find_output_name(*target.val);
 }
 
-OutputName output_name_of(const PgQuery__SQLValueFunction& moment) {
-  switch (moment.op) {
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: return {"current_date"};
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP: return {"current_timestamp"};
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP: return {"localtimestamp"};
-    default: return {};
-  }
-}
-
 // The name within, or the one around it.
 OutputName own_name_or(OutputName within, std::string_view around) {
   if (within.is_own && !within.name.empty()) return within;
@@ -68,7 +59,8 @@ OutputName find_output_name(const Node& node) {
     case PG_QUERY__NODE__NODE_A_EXPR:
       if (node.a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return {"nullif"};
       return {};
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return output_name_of(*node.sqlvalue_function);
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+      return {std::string(sql_value_name(*node.sqlvalue_function))};
     case PG_QUERY__NODE__NODE_SUB_LINK: return output_name_of(*node.sub_link);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return find_output_name(*node.collate_clause->arg);
     case PG_QUERY__NODE__NODE_CASE_EXPR: {

@@ -131,6 +131,8 @@ class SelectBinder : private SubqueryBinder {
   // from_binder.cpp
   Status bind_from_item(const Node& node, JoinGroup& group);
   Status bind_table(const PgQuery__RangeVar& table, JoinGroup& group);
+  Status bind_other_schema(const PgQuery__RangeVar& table, std::string_view alias,
+                           JoinGroup& group);
   Status bind_system_table(const SystemTable& system, const PgQuery__RangeVar& table,
                            std::string_view alias, JoinGroup& group);
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,

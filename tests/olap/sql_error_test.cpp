@@ -171,9 +171,6 @@ constexpr Refused kRefused[] = {
     {"select * from unnest(array[1]) with ordinality",
      "unsupported: WITH ORDINALITY of unnest() is not supported yet (line 1, column 15: "
      "\"unnest(array[1]) with ordinality\")"},
-    {"select current_schema",
-     "unsupported: the current user, role, catalog or schema is not supported yet (line 1, column "
-     "8: \"current_schema\")"},
     {"select current_time",
      "unsupported: the current time of day is not supported yet (line 1, column 8: "
      "\"current_time\")"},

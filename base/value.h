@@ -43,9 +43,10 @@ std::string decimal_to_string(int128_t units, uint8_t scale);
 // string longer than the column. Blanks around numbers and dates are allowed.
 Result<Value> parse_value(const DataType& type, std::string_view text);
 
-Result<Date> parse_date(
-    std::string_view text);  // YYYY-M-D, YYYY/M/D or YYYYMMDD, years to 5874897; a time is ignored
-Result<Timestamp> parse_timestamp(std::string_view text);  // date[( |T)H:M[:S[.f]]], rounded
+// In the forms of docs/sql.md (moment_text.cpp). A date ignores a time of day, and a timestamp its
+// zone; a timestamp is rounded to the microsecond.
+Result<Date> parse_date(std::string_view text);
+Result<Timestamp> parse_timestamp(std::string_view text);
 
 // Year, month (1-12) and day of a date, and back. Proleptic Gregorian calendar.
 struct CivilDate {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/thrown_text.h"
 #include "dispatcher/database_state.h"
 #include "propagation/bulk_load.h"
 
@@ -19,7 +20,7 @@ base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>&
     return next();
   } catch (const std::exception& thrown) {
     return base::Error(base::ErrorCode::kAborted,
-                       fmt::format("the source of the rows threw: {}", thrown.what()));
+                       fmt::format("the source of the rows threw: {}", base::thrown_text(thrown)));
   } catch (...) {
     return base::Error(base::ErrorCode::kAborted,
                        "the source of the rows threw something that is no std::exception");

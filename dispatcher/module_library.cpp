@@ -111,6 +111,10 @@ base::Result<std::unique_ptr<ModuleLibrary>> ModuleLibrary::open(const std::stri
   const void* const entry = ::dlsym(library->handle_, kProcedureModuleSymbol);
   DIPTYCH_CHECK(entry != nullptr, "check_module_file has seen the symbol");
   library->module_ = static_cast<const ProcedureModule*>(entry);
+  if (library->module_->define == nullptr) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       path + ": it has no function that defines its procedures");
+  }
   return library;
 }
 

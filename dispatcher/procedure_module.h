@@ -154,6 +154,7 @@ template <size_t kBytes>
 consteval ProcedureModule procedure_module(const char (&name)[kBytes],
                                            base::Result<void> (*define)(ProcedureRegistrar&)) {
   static_assert(kBytes > 1 && kBytes <= ProcedureModule::kTextBytes, "a name of 1 to 63 bytes");
+  if (define == nullptr) throw "the function that defines the module's procedures is missing";
   ProcedureModule module{};
   detail::put_text(module.magic, kProcedureModuleMagic);
   module.interface = kProcedureInterface;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/thrown_text.h"
+
 namespace diptych::dispatcher {
 namespace {
 
@@ -70,8 +72,9 @@ base::Result<void> ProcedureModules::define(const ModuleLibrary& library,
   } catch (const std::bad_alloc&) {
     return base::ErrorCode::kOutOfMemory;
   } catch (const std::exception& thrown) {
-    return base::Error(base::ErrorCode::kAborted,
-                       fmt::format("it threw where it defines its procedures: {}", thrown.what()));
+    return base::Error(
+        base::ErrorCode::kAborted,
+        fmt::format("it threw where it defines its procedures: {}", base::thrown_text(thrown)));
   } catch (...) {
     return base::Error(
         base::ErrorCode::kAborted,

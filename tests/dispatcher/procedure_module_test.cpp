@@ -182,6 +182,8 @@ TEST_F(Modules, AFileThatIsNoModuleIsRefusedInWords) {
                  ErrorCode::kInvalidArgument, "has no symbol diptych_procedure_module");
   expect_refused(database().load_procedures(DIPTYCH_UNDEFINED_SYMBOL), ErrorCode::kInvalidArgument,
                  "undefined symbol: diptych::oltp::gone_since_the_last_version(int)");
+  expect_refused(database().load_procedures(DIPTYCH_NO_DEFINITION), ErrorCode::kInvalidArgument,
+                 "it has no function that defines its procedures");
 }
 
 TEST_F(Modules, AnyTruncationIsAnErrorAndNoCrash) {

@@ -13,7 +13,11 @@
 namespace diptych::olap {
 namespace {
 
-// Functions that PostgreSQL has and this has not: not the same as names that nobody knows.
+using base::DataType;
+using base::TypeKind;
+
+// True for functions that PostgreSQL has and this engine has not, which are refused as unsupported
+// and not as unknown.
 bool is_known_elsewhere(std::string_view name) {
   static constexpr std::string_view kNames =
       " array_length array_position array_to_string bit_length cardinality "
@@ -25,9 +29,6 @@ bool is_known_elsewhere(std::string_view name) {
       "to_number trim_scale version ";
   return kNames.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
-
-using base::DataType;
-using base::TypeKind;
 
 constexpr int64_t kFractionDigits = 6;  // of a second that a TIMESTAMP or an INTERVAL has
 

@@ -60,8 +60,8 @@ void add_comparison(const Operator& join, const Expression& predicate,
   (is_upper ? found->upper : found->lower) = probe;
 }
 
-// One that is bounded both ways, or else the first; then another, better one that is bounded the
-// other way.
+// A value that is bounded both ways, or else the first; then another one, preferably with a bound
+// on the side that the first leaves open.
 std::vector<BoundedValue> bounded_values(const Operator& join) {
   std::vector<BoundedValue> values;
   for (const ExpressionPtr& predicate : join.predicates) add_comparison(join, *predicate, &values);
@@ -270,12 +270,13 @@ RangeFinder::RangeFinder(const RangeRows& rows, const QueryLimits& limits)
 
 bool RangeFinder::evaluate(ExpressionNode* bound, const Batch& batch, const Selection& rows,
                            Range* ranges) {
-  return bound != nullptr && evaluates([&] {
-           prefixes_of(bound->evaluate(batch, rows), rows, prefixes_.data(), [&](uint32_t k) {
-             prefixes_[k] = 0;
-             ranges[k].end = ranges[k].next;
-           });
-         });
+  if (bound == nullptr) return false;
+  return evaluates([&] {
+    prefixes_of(bound->evaluate(batch, rows), rows, prefixes_.data(), [&](uint32_t k) {
+      prefixes_[k] = 0;
+      ranges[k].end = ranges[k].next;
+    });
+  });
 }
 
 void RangeFinder::find(const Batch& batch, const Selection& rows, const uint32_t* numbers,

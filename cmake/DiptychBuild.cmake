@@ -22,13 +22,17 @@ if(DIPTYCH_CCACHE)
 endif()
 
 add_library(diptych_settings INTERFACE)
-target_include_directories(diptych_settings INTERFACE ${diptych_SOURCE_DIR})
+add_library(diptych::settings ALIAS diptych_settings)
+set_target_properties(diptych_settings PROPERTIES EXPORT_NAME settings)
+target_include_directories(diptych_settings INTERFACE
+  $<BUILD_INTERFACE:${diptych_SOURCE_DIR}> $<INSTALL_INTERFACE:${DIPTYCH_INSTALLED_HEADERS}>)
 target_compile_features(diptych_settings INTERFACE cxx_std_20)
-target_compile_options(diptych_settings INTERFACE
-  -march=${DIPTYCH_ARCH} -Wall -Wextra -Wpedantic $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror> -Wshadow -Wnon-virtual-dtor -Wconversion
+set(own_options
+  -Wall -Wextra -Wpedantic $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror> -Wshadow -Wnon-virtual-dtor -Wconversion
   -Wno-sign-conversion -Wno-missing-field-initializers -fno-omit-frame-pointer
   $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>  # clang's default
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 sees overlaps in "text" + std::string (PR 105651)
+target_compile_options(diptych_settings INTERFACE -march=${DIPTYCH_ARCH} "$<BUILD_INTERFACE:${own_options}>")
 if(DIPTYCH_SANITIZER)
   target_compile_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER} -fno-sanitize-recover=all)
   target_link_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER})
@@ -71,10 +75,12 @@ function(diptych_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LINK_TIME;ALIGNED" "UNITY;COLD" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  set(lone_headers ${headers})
   foreach(source IN LISTS sources)
     string(REGEX REPLACE "\\.cpp$" ".h" own_header ${source})
-    list(REMOVE_ITEM headers ${own_header})
+    list(REMOVE_ITEM lone_headers ${own_header})
   endforeach()
+  list(REMOVE_ITEM headers ${lone_headers})
   if(arg_COLD AND DIPTYCH_COLD_OPTIONS)
     set(cold ${sources})
     list(FILTER cold INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${arg_COLD})")
@@ -85,6 +91,8 @@ function(diptych_library name)
     list(APPEND sources $<TARGET_OBJECTS:diptych_${name}_cold>)
   endif()
   add_library(diptych_${name} STATIC ${sources})
+  add_library(diptych::${name} ALIAS diptych_${name})
+  set_target_properties(diptych_${name} PROPERTIES EXPORT_NAME ${name})
   if(arg_UNITY AND NOT CMAKE_UNITY_BUILD)
     set_target_properties(diptych_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_UNITY})
     target_compile_options(diptych_${name} PRIVATE
@@ -97,8 +105,10 @@ function(diptych_library name)
     target_compile_options(diptych_${name} PRIVATE -falign-functions=64 -falign-loops=64)
   endif()
   target_sources(diptych_${name} PUBLIC
-    FILE_SET HEADERS BASE_DIRS ${diptych_SOURCE_DIR} FILES ${headers})
-  set_target_properties(diptych_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+    FILE_SET HEADERS BASE_DIRS ${diptych_SOURCE_DIR} FILES ${headers}
+    FILE_SET lone_headers TYPE HEADERS BASE_DIRS ${diptych_SOURCE_DIR} FILES ${lone_headers})
+  set_target_properties(diptych_${name} PROPERTIES
+    VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY lone_headers)
   target_link_libraries(diptych_${name} PUBLIC diptych_settings ${arg_LINKS})
 endfunction()
 
@@ -190,30 +200,4 @@ function(diptych_benchmarks folder)
   add_executable(${folder}_bench EXCLUDE_FROM_ALL ${sources})
   add_dependencies(all_benchmarks ${folder}_bench)
   target_link_libraries(${folder}_bench PRIVATE ${arg_LINKS} benchmark::benchmark benchmark::benchmark_main)
-endfunction()
-
-# diptych_procedure_module(NAME SOURCES source... [DEFINITIONS macro=value...]): a shared library of stored
-# procedures, NAME.so, for Database::load_procedures. What it needs of the engine comes from the program that
-# loads it; it keeps everything else to itself, so that its next version can take its place.
-function(diptych_procedure_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEFINITIONS")
-  add_library(${name} MODULE ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
-  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
-  target_link_options(${name} PRIVATE LINKER:--version-script=${diptych_SOURCE_DIR}/cmake/procedure_module.map)
-  target_link_libraries(${name} PRIVATE diptych_settings fmt::fmt Boost::headers)
-endfunction()
-
-# diptych_procedure_host(TARGET): lets a program load such libraries: it has all of base and oltp, whether it
-# needs it itself or not, and shows their symbols to what it loads.
-function(diptych_procedure_host target)
-  foreach(library diptych_base diptych_oltp)
-    add_dependencies(${target} ${library})
-    target_link_options(${target} PRIVATE
-      LINKER:--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive)
-  endforeach()
-  target_link_options(${target} PRIVATE LINKER:--dynamic-list=${diptych_SOURCE_DIR}/cmake/procedure_host.list)
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
-    ${diptych_SOURCE_DIR}/cmake/procedure_host.list)
 endfunction()

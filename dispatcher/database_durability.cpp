@@ -53,7 +53,7 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
     olap_dispatcher->bring_up_to_date();
     rebuilt = olap_dispatcher->check_replica();
     if (rebuilt) {
-      engine.restart_empty();
+      engine.clear();
       rebuilt = restore_engine();
     }
   } catch (const storage::ChunkFailure& failure) {

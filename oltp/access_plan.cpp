@@ -73,7 +73,7 @@ void AccessPlan::fetch_ranges() const {
     const Range& range = ranges_[i];
     const RowTable& rows = range.index->table->rows;
     const base::Key upper = range.first_parts.prefix_end();
-    IndexCursor cursor(range.first_parts.bytes(), upper.bytes(), true, range.count,
+    IndexCursor cursor(range.first_parts.bytes(), upper.bytes(), Direction::kForward, range.count,
                        CursorKeys::kLast);
     range.index->index->next_group(&cursor);
     for (size_t row = 0; row < std::min(cursor.count, range.count); ++row) {

@@ -31,7 +31,7 @@ class BlockSupply {
     const std::lock_guard guard(growth_);
     return make();
   }
-  // By the only thread that takes any; after take(), not before settle().
+  // By the only thread that takes any; after take(), not before forget_taken().
   void* take_alone() {
     if (idle_.empty()) return make();
     void* const block = idle_.back();
@@ -40,12 +40,12 @@ class BlockSupply {
   }
 
   // Forgets the idle blocks that are taken.
-  void settle() {
+  void forget_taken() {
     idle_.resize(idle_count());
     // relaxed: no take is under way.
     taken_.store(0, std::memory_order_relaxed);
   }
-  // Empties the list. After settle().
+  // Empties the list. After forget_taken().
   void put_back(std::vector<void*>* blocks) {
     idle_.insert(idle_.end(), blocks->begin(), blocks->end());
     blocks->clear();

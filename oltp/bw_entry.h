@@ -50,15 +50,15 @@ struct BwEntry {
   }
 };
 
-// Whether a search goes to the place of an entry and behind, or to what lies before it.
-enum class Side : uint8_t { kAtOrAfter, kBefore };
+// What a search wants: the place of an entry, or the last one before it.
+enum class Bound : uint8_t { kAtOrAfter, kBefore };
 
 class BwNode {
  public:
-  static constexpr uint64_t kGone = 0;
+  static constexpr uint64_t kNoBirth = 0;
 
-  // No other node of the tree has it, before or after; kGone: it has left the tree. A block may be
-  // asked while it becomes the next node.
+  // No other node of the tree ever has the same birth; kNoBirth: the node has left the tree. A
+  // block may be asked while it becomes the next node.
   uint64_t birth() const {
     // relaxed: a number. Who has it from a node in the tree has seen that node.
     return std::atomic_ref(const_cast<uint64_t&>(birth_)).load(std::memory_order_relaxed);

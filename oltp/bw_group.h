@@ -127,8 +127,8 @@ class BwGroup {
   static const Word* next_page(const Node* node, const Entry& entry) {
     if (node == nullptr || node->level == 0) return nullptr;
     const auto& inner = *static_cast<const Inner*>(node);
-    if (inner.template lies_beyond<Side::kAtOrAfter>(entry)) return nullptr;
-    return inner.children[inner.template child_for<Side::kAtOrAfter>(entry)];
+    if (inner.template lies_beyond<Bound::kAtOrAfter>(entry)) return nullptr;
+    return inner.children[inner.template child_for<Bound::kAtOrAfter>(entry)];
   }
 };
 

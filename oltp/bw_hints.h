@@ -38,12 +38,12 @@ class BwHints {
     Entry low;
     Entry high;
     Leaf* leaf = nullptr;
-    uint64_t birth = BwNode::kGone;  // also where the leaf was replaced before it was noted
+    uint64_t birth = BwNode::kNoBirth;  // also where the leaf was replaced before it was noted
 
     bool covers(const Entry& entry) const { return !(entry < low) && entry < high; }
     // null: the leaf is, or may be, in the tree no more.
     Leaf* leaf_in_tree() const {
-      if (birth == BwNode::kGone || leaf->birth() != birth) return nullptr;
+      if (birth == BwNode::kNoBirth || leaf->birth() != birth) return nullptr;
       // acquire: who froze and replaced it did so before it did what this worker has seen of it.
       return (leaf->status.load(std::memory_order_acquire) & kFrozen) == 0 ? leaf : nullptr;
     }

@@ -35,7 +35,7 @@ struct BwInner : BwNode {
   Entry separators[kChildrenMax];
 
   // The child to go to, if the entry does not lie beyond the node.
-  template <Side kSide>
+  template <Bound kBound>
   uint32_t child_for(const Entry& entry) const {
     const uint32_t heads_count = count - 1;
     const Entry& first = separators[0];
@@ -51,12 +51,12 @@ struct BwInner : BwNode {
     int64_t lesser = 0;
     for (uint32_t i = 0; i < padded; ++i) lesser += heads[i] < head ? 1 : 0;
     auto at = static_cast<uint32_t>(lesser);
-    while (at < heads_count && heads[at] == head && is_behind<kSide>(entry, separators[at])) ++at;
+    while (at < heads_count && heads[at] == head && is_behind<kBound>(entry, separators[at])) ++at;
     return at;
   }
-  template <Side kSide>
+  template <Bound kBound>
   bool lies_beyond(const Entry& entry) const {
-    return is_behind<kSide>(entry, separators[count - 1]);
+    return is_behind<kBound>(entry, separators[count - 1]);
   }
 
   // When level, count, separators and children are there.
@@ -83,9 +83,9 @@ struct BwInner : BwNode {
     if (shift != 0 && word < kWords) bits |= entry.word(word + 1) >> (64 - shift);
     return static_cast<int64_t>(bits ^ uint64_t{1} << 63);
   }
-  template <Side kSide>
+  template <Bound kBound>
   static bool is_behind(const Entry& entry, const Entry& separator) {
-    return kSide == Side::kBefore ? separator < entry : !(entry < separator);
+    return kBound == Bound::kBefore ? separator < entry : !(entry < separator);
   }
 };
 

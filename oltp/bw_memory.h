@@ -37,7 +37,7 @@ class BwMemory {
  public:
   using Cas = MultiWordCas<Atomic>;
   using Word = typename Cas::Word;
-  static constexpr uint64_t kGone = 2;  // in the word of a page that left the tree
+  static constexpr uint64_t kGonePage = 2;  // in the word of a page that left the tree
   static constexpr size_t kLanes = kWorkersMax;
   static_assert(kWorkersMax <= Cas::kThreadsMax, "each may be in the way of all others");
 
@@ -55,12 +55,12 @@ class BwMemory {
     }
     Word* take_page() { return new (take(kPage)) Word(0); }
     void give_back(BwNode* node) {
-      node->set_birth(BwNode::kGone);
+      node->set_birth(BwNode::kNoBirth);
       free_[kNode].push_back(node);
     }
     void give_back(Word* page) { free_[kPage].push_back(page); }
     void retire(BwNode* node) {
-      node->set_birth(BwNode::kGone);
+      node->set_birth(BwNode::kNoBirth);
       retire(kNode, node);
     }
     void retire(Word* page) { retire(kPage, page); }
@@ -144,7 +144,7 @@ class BwMemory {
   }
 
   void reclaim() {
-    for (const auto& supply : supplies_) supply->settle();
+    for (const auto& supply : supplies_) supply->forget_taken();
     for (auto& lane : lanes_) {
       if (!lane->was_taken_) return;  // nor was any behind it
       lane->was_taken_ = false;

@@ -97,9 +97,9 @@ struct BwNodes {
     return at +
            count_first(entries + at, count - at, [&](const Entry& other) { return other < entry; });
   }
-  template <Side kSide>
+  template <Bound kBound>
   static bool lies_beyond(const Leaf& leaf, const Entry& entry) {
-    return kSide == Side::kBefore ? leaf.high < entry : !(entry < leaf.high);
+    return kBound == Bound::kBefore ? leaf.high < entry : !(entry < leaf.high);
   }
 
   // All that a search may look at, so that it waits for memory once, and not at every step.

@@ -79,7 +79,7 @@ class BwPages {
 
   static Node* node_of(const Word& page) {
     const uint64_t value = Cas::read(page);
-    return value == Memory::kGone ? nullptr : reinterpret_cast<Node*>(value);
+    return value == Memory::kGonePage ? nullptr : reinterpret_cast<Node*>(value);
   }
   Node* root() const { return node_of(*root_); }
   // On its way into the cache; null if it is gone.
@@ -91,19 +91,19 @@ class BwPages {
   }
 
   // The leaf that has the place of the entry, or of what lies before it.
-  template <Side kSide>
+  template <Bound kBound>
   Leaf* descend(const Entry& entry) const {
     while (true) {
       Node* node = root();
       while (node != nullptr && node->level > 0) {
         const auto* const inner = static_cast<Inner*>(node);
-        if (!is_alone() && inner->template lies_beyond<kSide>(entry)) break;  // P2
-        node = child_of(*inner, inner->template child_for<kSide>(entry));
+        if (!is_alone() && inner->template lies_beyond<kBound>(entry)) break;  // P2
+        node = child_of(*inner, inner->template child_for<kBound>(entry));
       }
       if (node == nullptr || node->level > 0) continue;
       auto* const leaf = static_cast<Leaf*>(node);
       if (is_alone()) return leaf;
-      if (!Nodes::template lies_beyond<kSide>(*leaf, entry)) return leaf;
+      if (!Nodes::template lies_beyond<kBound>(*leaf, entry)) return leaf;
     }
   }
   // Notes the way, for whoever may change the structure.
@@ -185,8 +185,8 @@ bool BwPages<kWords, kNodeBytes, Atomic>::try_descend(const Entry& entry, Path* 
   path->height = node->level;
   while (node->level > 0) {
     auto* const inner = static_cast<Inner*>(node);
-    if (inner->template lies_beyond<Side::kAtOrAfter>(entry)) return false;  // P2
-    const uint32_t child = inner->template child_for<Side::kAtOrAfter>(entry);
+    if (inner->template lies_beyond<Bound::kAtOrAfter>(entry)) return false;  // P2
+    const uint32_t child = inner->template child_for<Bound::kAtOrAfter>(entry);
     path->steps[inner->level - 1] = {page, inner, child};
     page = inner->children[child];
     node = child_of(*inner, child);
@@ -194,7 +194,7 @@ bool BwPages<kWords, kNodeBytes, Atomic>::try_descend(const Entry& entry, Path* 
   }
   path->page = page;
   path->leaf = static_cast<Leaf*>(node);
-  return !Nodes::template lies_beyond<Side::kAtOrAfter>(*path->leaf, entry);
+  return !Nodes::template lies_beyond<Bound::kAtOrAfter>(*path->leaf, entry);
 }
 
 }  // namespace diptych::oltp

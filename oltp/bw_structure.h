@@ -253,8 +253,8 @@ auto BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t l
   Node* const upper = last ? both : without_child(lane, *parent, at);
   const typename Cas::Change changes[] = {
       {parent_page, value_of(parent), value_of(upper)},
-      {left_page, value_of(left), last ? Memory::kGone : value_of(both)},
-      {right_page, value_of(right), Memory::kGone}};
+      {left_page, value_of(left), last ? Memory::kGonePage : value_of(both)},
+      {right_page, value_of(right), Memory::kGonePage}};
   if (!lane->swap(changes)) {
     lane->give_back(both);
     if (!last) lane->give_back(upper);

@@ -106,7 +106,7 @@ class BwTree {
   template <class Visit>
   void find(const Key& key, const Visit& visit) const {
     for (Entry from{key, 0};;) {
-      const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
+      const Leaf* const leaf = pages_.template descend<Bound::kAtOrAfter>(from);
       if (!Leaves::find_in(*leaf, from, visit) || !leaf->goes_on(key)) return;
       from = leaf->high;
     }
@@ -157,7 +157,7 @@ class BwTree {
   template <class Visit>
   bool scan_backward(const Entry& lower, const Entry& upper, const Visit& visit) const {
     for (Entry until = upper; lower < until;) {
-      const Leaf* const leaf = pages_.template descend<Side::kBefore>(until);
+      const Leaf* const leaf = pages_.template descend<Bound::kBefore>(until);
       if (Nodes::is_plain(*leaf)) {
         for (uint32_t i = Nodes::lower_bound(leaf->entries, leaf->count, until); i-- > 0;) {
           if (leaf->entries[i] < lower) return true;
@@ -195,11 +195,11 @@ class BwTree {
     return near_;
   }
   Leaf* leaf_by_hint(const Entry& entry, Hints* hints) const {
-    if (hints == nullptr) return pages_.template descend<Side::kAtOrAfter>(entry);
+    if (hints == nullptr) return pages_.template descend<Bound::kAtOrAfter>(entry);
     if (const auto* const hint = hints->find(entry)) {
       if (Leaf* const leaf = hint->leaf_in_tree()) return leaf;
     }
-    Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(entry);
+    Leaf* const leaf = pages_.template descend<Bound::kAtOrAfter>(entry);
     hints->note(entry, leaf);
     return leaf;
   }
@@ -254,7 +254,7 @@ class BwTree {
     }
   }
   const Leaf* next_leaf(const Entry& from, const Entry& upper) const {
-    return from < upper ? pages_.template descend<Side::kAtOrAfter>(from) : nullptr;
+    return from < upper ? pages_.template descend<Bound::kAtOrAfter>(from) : nullptr;
   }
 
   void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {

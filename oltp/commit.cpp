@@ -66,7 +66,7 @@ bool Worker::commit(Transaction* txn, Request* request) {
   if (reads_.is_recorded()) {
     // acquire: pairs with the release below; the look meets all that is stamped up to it (C1).
     looked_at = core_->last_vid.load(std::memory_order_acquire);
-    if (changes_anything() && !reads_.hold(txn->read_vid())) return false;
+    if (changes_anything() && !reads_.still_hold(txn->read_vid())) return false;
   }
   // A snapshot that is replayed may be older than this worker's newest commit.
   // relaxed: whoever replays is alone.
@@ -83,7 +83,7 @@ bool Worker::commit(Transaction* txn, Request* request) {
     // relaxed: written only under commit_mutex, or by this thread (C1).
     vid = core_->last_vid.load(std::memory_order_relaxed) + 1;
     // Nobody commits from here on; whoever did since the first look is looked at now.
-    if (reads_.is_recorded() && vid != looked_at + 1 && !reads_.hold(txn->read_vid())) {
+    if (reads_.is_recorded() && vid != looked_at + 1 && !reads_.still_hold(txn->read_vid())) {
       take_back_exports();
       return false;
     }

@@ -170,7 +170,7 @@ void Engine::State::drop_dead_entries() {
 }
 
 void Engine::State::reach_boundary() {
-  for (auto& worker : workers) worker->settle_rolled_back();
+  for (auto& worker : workers) worker->forget_rolled_back_owners();
   drop_dead_entries();
   for (auto& worker : workers) worker->finish_batch();
   // relaxed: between batches nobody else runs.

@@ -149,11 +149,11 @@ class Engine {
 
   // Treats the replica's memory as lost from now on, as after a crash of its workers. A running
   // batch ends before the workers' next transactions, has no effect, and returns all its requests;
-  // so does each further batch until restart_empty(). Any thread.
+  // so does each further batch until clear(). Any thread.
   void lose();
   // Empties tables and indexes; procedures stay, and the newest VID is the one pushed last. The
   // steps of opening a database follow: restore_table and so on. Between batches.
-  void restart_empty();
+  void clear();
 
   // Restores the rows of an empty table under their RowIDs, from `lanes` threads, when a database
   // is opened (table_restore.h). Then finish_restore sets the VID, replay_batch may follow, and

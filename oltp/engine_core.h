@@ -76,7 +76,7 @@ struct EngineCore {
 
   std::mutex commit_mutex;
   std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)
-  std::atomic<bool> lost{false};      // writers: lose, restart_empty (Engine)
+  std::atomic<bool> lost{false};      // writers: lose, clear (Engine)
 
   std::optional<base::PagePreparer> preparer;  // the first to go
 };

@@ -172,11 +172,11 @@ std::unique_ptr<TableRestore> Engine::restore_table(base::TableId table, uint64_
 }
 
 void Engine::lose() {
-  // relaxed: workers stop a little sooner or later; what is lost is settled by the leader.
+  // relaxed: workers stop a little sooner or later; the leader decides what is lost.
   state_->core.lost.store(true, std::memory_order_relaxed);
 }
 
-void Engine::restart_empty() {
+void Engine::clear() {
   EngineCore& core = state_->core;
   core.indexes.clear();
   core.tables.clear();

@@ -79,6 +79,8 @@ class RowCheck {
 using UniquenessCheck = RowCheck<KeyVerdict>;
 using CandidateVisitor = RowCheck<bool>;  // returns true to go on
 
+enum class Direction : uint8_t { kForward, kBackward };
+
 // The keys that a scan copies with the candidates: of all of them, or of the last.
 enum class CursorKeys : uint8_t { kAll, kLast };
 
@@ -88,17 +90,17 @@ struct IndexCursor {
 
   // `count_wanted` is the number of candidates that is enough if all of them are valid. Further
   // ones are copied by later calls.
-  IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward,
+  IndexCursor(std::string_view lower_key, std::string_view upper_key, Direction scan_direction,
               uint64_t count_wanted = UINT64_MAX, CursorKeys copied = CursorKeys::kAll)
       : lower(lower_key),
         upper(upper_key),
-        forward(go_forward),
+        direction(scan_direction),
         keys_copied(copied),
         wanted(count_wanted) {}
 
   std::string_view lower;  // inclusive
   std::string_view upper;  // exclusive; empty means no bound
-  bool forward;
+  Direction direction;
   CursorKeys keys_copied;
   uint64_t wanted;
   bool started = false;

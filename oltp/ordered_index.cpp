@@ -36,12 +36,13 @@ class OrderedIndex final : public Index {
   void next_group(IndexCursor* cursor) const override {
     Entry lower = entry_of(cursor->lower, 0);
     Entry upper = cursor->upper.empty() ? Entry::infinity() : entry_of(cursor->upper, 0);
+    const bool forward = cursor->direction == Direction::kForward;
     size_t group = std::min<uint64_t>(kGroupAtFirst, cursor->wanted);
     if (cursor->started) {
       if (cursor->count == 0) return;
       group = IndexCursor::kGroupMax;
-      (cursor->forward ? lower : upper) = last_of(*cursor);
-      if (cursor->forward) ++lower.row;
+      (forward ? lower : upper) = last_of(*cursor);
+      if (forward) ++lower.row;
     }
     cursor->started = true;
     cursor->count = 0;
@@ -56,8 +57,8 @@ class OrderedIndex final : public Index {
       cursor->rows[cursor->count++] = base::RowId(entry.row);
       return cursor->count < group;
     };
-    cursor->finished = cursor->forward ? tree_.scan_forward(lower, upper, take)
-                                       : tree_.scan_backward(lower, upper, take);
+    cursor->finished =
+        forward ? tree_.scan_forward(lower, upper, take) : tree_.scan_backward(lower, upper, take);
     if (last != nullptr) put_key(*last, cursor->last_key);
   }
 

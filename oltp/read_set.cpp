@@ -46,10 +46,10 @@ size_t ReadSet::add_range(const TableIndex& index, std::string_view lower, std::
   return ranges_.size() - 1;
 }
 
-void ReadSet::cut_range(size_t range, std::string_view last_key, bool forward) {
+void ReadSet::cut_range(size_t range, std::string_view last_key, Direction direction) {
   DIPTYCH_DCHECK(range < ranges_.size(), "add_range gave the number");
   const Bytes last = keep(last_key);
-  if (!forward) {
+  if (direction == Direction::kBackward) {
     ranges_[range].lower = last;
     return;
   }
@@ -76,7 +76,7 @@ bool ReadSet::holds(const KeyRead& read, base::Vid read_vid) const {
 
 bool ReadSet::holds(const RangeRead& read, base::Vid read_vid) const {
   const RowTable& rows = read.index->table->rows;
-  IndexCursor cursor(view(read.lower), view(read.upper), true);
+  IndexCursor cursor(view(read.lower), view(read.upper), Direction::kForward);
   const Index& index = *read.index->index;
   for (index.next_group(&cursor); cursor.count != 0; index.next_group(&cursor)) {
     for (size_t i = 0; i < cursor.count; ++i) {
@@ -86,7 +86,7 @@ bool ReadSet::holds(const RangeRead& read, base::Vid read_vid) const {
   return true;
 }
 
-bool ReadSet::hold(base::Vid read_vid) const {
+bool ReadSet::still_hold(base::Vid read_vid) const {
   const auto unchanged = [&](const RowRead& read) {
     return !is_changed_since(*read.slot, read.groups, read_vid);
   };

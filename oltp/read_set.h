@@ -24,8 +24,8 @@
 // this one's writes. A transaction that changes nothing is not validated, because it saw the state
 // at its read VID.
 //
-//   begin -> add_* , cut_range -> hold, without the lock -> [somebody has committed since] hold,
-//   under commit_mutex -> the VID
+//   begin -> add_* , cut_range -> still_hold, without the lock
+//         -> [somebody has committed since] still_hold, under commit_mutex -> the VID
 //
 // Cost       with one worker (Concurrency::kSingle) every execution is serial, and nothing is
 //            recorded or validated. Otherwise a word for each row and two keys for each range;
@@ -65,11 +65,11 @@ class ReadSet {
                    GroupMask groups);
   // Cuts the range at the key where the scan ended: keys beyond it were not read. The key is whole
   // and zero-padded, as in the index's cursor.
-  void cut_range(size_t range, std::string_view last_key, bool forward);
+  void cut_range(size_t range, std::string_view last_key, Direction direction);
 
   // True if the reads still hold; false if another transaction has changed them after the snapshot.
   // Considers every commit of which the caller knows (C1).
-  bool hold(base::Vid read_vid) const;
+  bool still_hold(base::Vid read_vid) const;
 
  private:
   struct Bytes {  // in keys_

@@ -81,7 +81,7 @@ inline WordSpan words_of(uint32_t offset, uint32_t bytes) {
 template <template <class> class Atomic>
 struct BasicUndo {
   uint64_t replaced;                  // the word that was there; 0: an insert
-  uint64_t before;                    // the same, settled: not owned
+  uint64_t before;                    // the same, without an owner that rolled back
   const BasicUndo* older;             // of the row, when it was claimed
   Atomic<const BeforeImage*> images;  // writer: the owner
   uint32_t write_index;               // of the owner's write set, while owned
@@ -119,8 +119,8 @@ struct BasicRowVersion {
   static BasicUndo<Atomic>* undo_of(uint64_t word) {
     return reinterpret_cast<BasicUndo<Atomic>*>(word & ~kOwned);
   }
-  // What the row was before its owner, or is. kOwned: somebody is at it.
-  static uint64_t settled(uint64_t word) {
+  // The word without its owner, if that rolled back; still kOwned otherwise.
+  static uint64_t without_owner(uint64_t word) {
     if ((word & kOwned) == 0) return word;
     const BasicUndo<Atomic>* const undo = undo_of(word);
     // acquire: pairs with the release in roll_back; the row's bytes are as before.
@@ -135,7 +135,7 @@ struct BasicRowVersion {
   // Whether the row is another than the snapshot saw: somebody is at it, or has committed since.
   // Asked by who does not own it.
   static bool is_changed(uint64_t word, base::Vid read_vid) {
-    return is_hidden(settled(word), read_vid);
+    return is_hidden(without_owner(word), read_vid);
   }
 
   // The steps of a worker among several; a worker alone stores the word and the bytes itself.
@@ -156,7 +156,7 @@ struct BasicRowVersion {
     word.store(committed, std::memory_order_release);
   }
   // The leader, at the boundary: of a row that was rolled back and not claimed since.
-  void settle(const BasicUndo<Atomic>* undo) {
+  void forget_owner(const BasicUndo<Atomic>* undo) {
     // relaxed: nobody else runs, here and below.
     if (word.load(std::memory_order_relaxed) != owned_word(undo)) return;
     // relaxed: as above.
@@ -206,7 +206,7 @@ struct BasicRowSlot : BasicRowVersion<Atomic> {
       row_words()[span.first + i].store(values[i], std::memory_order_release);
     }
   }
-  // The owner: puts the images back. True: the word goes on naming the Undo, until settle().
+  // The owner: puts the images back. True: the word goes on naming the Undo, until forget_owner().
   bool roll_back(BasicUndo<Atomic>* undo) {
     // relaxed: the owner alone writes it.
     const BeforeImage* const newest = undo->images.load(std::memory_order_relaxed);
@@ -218,7 +218,7 @@ struct BasicRowSlot : BasicRowVersion<Atomic> {
       group(undo->group).word.store(undo->replaced, std::memory_order_release);
       return false;
     }
-    // release: pairs with the acquire in settled. The word stays (V2).
+    // release: pairs with the acquire in without_owner. The word stays (V2).
     undo->rolled_back.store(true, std::memory_order_release);
     return true;
   }

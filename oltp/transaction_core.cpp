@@ -226,7 +226,7 @@ AccessPlan TransactionCore::make_plan() const {
     fail(base::ErrorCode::kConflict);
     return false;
   }
-  if ((RowSlot::settled(word) & kLive) == 0) {
+  if ((RowSlot::without_owner(word) & kLive) == 0) {
     misuse(*table, "a row handle is used in the transaction that got it");
     return false;
   }
@@ -442,8 +442,8 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
   }
   // A procedure may re-key rows on the way: an index that is not primary may stop being exact.
   const CursorKeys keys = alone_ && index.primary ? CursorKeys::kLast : CursorKeys::kAll;
-  IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
-                     options.direction == Direction::kForward, options.limit, keys);
+  IndexCursor cursor(range.lower.bytes(), range.upper.bytes(), options.direction, options.limit,
+                     keys);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     if (!begin_operation(cursor.count)) return *failure_;
     // Of candidates that nobody sees, a group counts as one.
@@ -468,7 +468,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
       if (failed()) return *failure_;
       if (go_on) continue;
       operations_left_ += uncounted + (cursor.count - i - 1);
-      if (reads.is_recorded()) reads.cut_range(range_read, cursor.key(i), cursor.forward);
+      if (reads.is_recorded()) reads.cut_range(range_read, cursor.key(i), cursor.direction);
       return {};
     }
     operations_left_ += uncounted;

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "oltp/access_plan.h"
+#include "oltp/index.h"
 #include "oltp/row_reader.h"
 #include "oltp/table.h"
 #include "oltp/table_ref.h"
@@ -41,8 +42,6 @@ struct RowHandle {
   base::RowId row_id;
   uint32_t transaction = 0;  // the stamp of the transaction that got it
 };
-
-enum class Direction : uint8_t { kForward, kBackward };
 
 struct ScanOptions {
   Direction direction = Direction::kForward;

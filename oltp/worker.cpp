@@ -221,9 +221,9 @@ void Worker::take_updates(std::vector<propagation::SealedSet>* sets) {
   }
 }
 
-void Worker::settle_rolled_back() {
+void Worker::forget_rolled_back_owners() {
   for (const RolledBackRow& row : rolled_back_) {
-    row.slot->group(row.undo->group).settle(row.undo);
+    row.slot->group(row.undo->group).forget_owner(row.undo);
   }
   rolled_back_.clear();
 }

@@ -73,15 +73,15 @@ class Worker {
   void add_table();       // by the leader, after the core got a table
   void change_indexes();  // by the leader, after a table got an index
 
-  // The boundary. The leader calls settle_rolled_back() for all workers, then drop_dead_entries()
-  // for all, then finish_batch() for all.
-  void settle_rolled_back();
+  // The boundary. The leader calls forget_rolled_back_owners() for all workers, then
+  // drop_dead_entries() for all, then finish_batch() for all.
+  void forget_rolled_back_owners();
   void drop_dead_entries();  // by the workers' threads in parallel, or by the leader
   size_t rows_with_dead_entries() const;
   void bury_dead_rows();  // makes their slots reusable
   void finish_batch();
   void forget_free_slots();  // before RowTable::free_dead_slots()
-  void forget_rows();        // drops all state of rows (Engine::restart_empty)
+  void forget_rows();        // drops all state of rows (Engine::clear)
   // Appends the sealed, non-empty update sets.
   void take_updates(std::vector<propagation::SealedSet>* sets);
 
@@ -183,7 +183,7 @@ class Worker {
   Undo* make_undo(uint64_t replaced, const Undo* older, uint32_t group) {
     return new (undo_.allocate(sizeof(Undo)))
         Undo{replaced,
-             is_single() ? replaced : RowSlot::settled(replaced),
+             is_single() ? replaced : RowSlot::without_owner(replaced),
              older,
              nullptr,
              static_cast<uint32_t>(writes_.size()),

@@ -44,7 +44,7 @@ TEST(BlockSupply, WhatIsPutBackIsTakenAgainBeforeNewOnesAreMade) {
   const std::set<void*> made(blocks.begin(), blocks.end());
   const size_t bytes = supply.allocated_bytes();
   for (int round = 0; round < 50; ++round) {
-    supply.settle();
+    supply.forget_taken();
     supply.put_back(&blocks);
     EXPECT_TRUE(blocks.empty());
     EXPECT_EQ(supply.out_count(), 0u);
@@ -63,12 +63,12 @@ TEST(BlockSupply, MoreThanAreIdleCanBeTaken) {
   BlockSupply<> supply(base::NumaNode(0), kBlockBytes);
   std::vector<void*> blocks;
   for (int i = 0; i < 10; ++i) blocks.push_back(supply.take());
-  supply.settle();
+  supply.forget_taken();
   supply.put_back(&blocks);
   for (int i = 0; i < 25; ++i) blocks.push_back(supply.take());
   EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), 25u);
   EXPECT_EQ(supply.out_count(), 25u);
-  supply.settle();
+  supply.forget_taken();
   EXPECT_EQ(supply.out_count(), 25u);
 }
 
@@ -102,7 +102,7 @@ std::string take_side_by_side(uint64_t seed) {
       }
       count += taken[thread].size();
     }
-    supply.settle();
+    supply.forget_taken();
     if (supply.out_count() != count) found = "blocks that are out are counted";
     for (auto& blocks : taken) supply.put_back(&blocks);
     if (supply.out_count() != 0) found = "all have come back";

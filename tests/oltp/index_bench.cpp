@@ -140,7 +140,7 @@ void queue(benchmark::State& state) {
     insert_order(district, order + length);
     const base::Key lower = line_key(kKeys, district, 0, 0);
     const base::Key upper = line_key(kKeys, district, INT32_MAX, 0);
-    IndexCursor cursor(lower.bytes(), upper.bytes(), true);
+    IndexCursor cursor(lower.bytes(), upper.bytes(), Direction::kForward);
     index->next_group(&cursor);
     index->erase(line_key(kKeys, district, order, 0).bytes(), cursor.rows[0]);
   }
@@ -158,7 +158,7 @@ void scan_10(benchmark::State& state, Keys keys) {
     const uint64_t order = random() % (entries / kLines / kDistricts);
     const base::Key lower = line_key(keys, district, order, 0);
     const base::Key upper = line_key(keys, district, order + 1, 0);
-    IndexCursor cursor(lower.bytes(), upper.bytes(), true);
+    IndexCursor cursor(lower.bytes(), upper.bytes(), Direction::kForward);
     for (index.next_group(&cursor); cursor.count != 0; index.next_group(&cursor)) {
       for (size_t i = 0; i < cursor.count; ++i) sum += cursor.rows[i].value;
     }
@@ -174,7 +174,7 @@ void scan_48(benchmark::State& state) {
   uint64_t sum = 0;
   for (auto _ : state) {
     const base::Key key = some_key(Keys::kRandom8, entries, &random);
-    IndexCursor cursor(key.bytes(), "", true);
+    IndexCursor cursor(key.bytes(), "", Direction::kForward);
     size_t left = 48;
     for (index.next_group(&cursor); cursor.count != 0 && left != 0; index.next_group(&cursor)) {
       for (size_t i = 0; i < cursor.count && left != 0; ++i, --left) sum += cursor.rows[i].value;
@@ -217,7 +217,8 @@ void scan_names(benchmark::State& state) {
   for (auto _ : state) {
     const base::Key name = name_key<Text>(random() % districts, random() % kLast);
     const base::Key end = name.prefix_end();
-    IndexCursor cursor(name.bytes(), end.bytes(), true, UINT64_MAX, CursorKeys::kLast);
+    IndexCursor cursor(name.bytes(), end.bytes(), Direction::kForward, UINT64_MAX,
+                       CursorKeys::kLast);
     for (index->next_group(&cursor); cursor.count != 0; index->next_group(&cursor)) {
       for (size_t i = 0; i < cursor.count; ++i) sum += cursor.rows[i].value;
     }

@@ -74,9 +74,10 @@ std::vector<Model::const_iterator> range_of(const Model& model, const std::strin
 void expect_ranges_agree(const Index& index, const Model& model, const std::string& lower,
                          const std::string& upper) {
   const auto expected = range_of(model, lower, upper);
-  for (const bool forward : {true, false}) {
+  for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+    const bool forward = direction == Direction::kForward;
     std::vector<uint64_t> rows;
-    IndexCursor cursor(lower, upper, forward);
+    IndexCursor cursor(lower, upper, direction);
     for (index.next_group(&cursor); cursor.count != 0; index.next_group(&cursor)) {
       for (size_t i = 0; i < cursor.count; ++i) {
         const size_t at = forward ? rows.size() : expected.size() - 1 - rows.size();
@@ -203,7 +204,7 @@ void run_threads(Index* index, bool ordered) {
       if (!ordered || i % 100 != 0) continue;
       // A scan under changes: ascending, none twice, all of one's own.
       std::vector<uint64_t> seen;
-      IndexCursor cursor("", "", true);
+      IndexCursor cursor("", "", Direction::kForward);
       for (index->next_group(&cursor); cursor.count != 0; index->next_group(&cursor)) {
         for (size_t c = 0; c < cursor.count; ++c) seen.push_back(cursor.rows[c].value);
       }

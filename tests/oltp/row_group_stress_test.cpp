@@ -55,7 +55,7 @@ struct GroupedRow {
     if (Version::is_changed(word, read_vid)) return false;
     BasicUndo<Atomic>& undo = write->undos[group];
     undo.replaced = word;
-    undo.before = Version::settled(word);
+    undo.before = Version::without_owner(word);
     // relaxed: as TransactionCore::claim_group.
     undo.older = version.older.load(std::memory_order_relaxed);
     undo.worker = worker;

@@ -42,7 +42,7 @@ struct OneRow {
     // acquire: as TransactionCore::claim_row.
     const uint64_t read_vid = last_vid.load(std::memory_order_acquire);
     const uint64_t word = slot.word.load(std::memory_order_acquire);
-    const uint64_t before = Slot::settled(word);
+    const uint64_t before = Slot::without_owner(word);
     if (is_hidden(before, base::Vid(read_vid))) return false;
     BasicUndo<Atomic>* const undo = &memory->undo;
     undo->replaced = word;

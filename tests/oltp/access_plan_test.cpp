@@ -50,7 +50,7 @@ int move_around(Bank* bank, const std::function<void(const Move&, AccessPlan&)>&
   }
   while (!batch.empty()) batch = bank->engine->run_batch(batch).again;
   for (const Request& request : requests) EXPECT_TRUE(request.outcome);
-  bank->replay.apply(&bank->queue);
+  bank->replica.apply(&bank->queue);
   bank->expect_replica_agrees();
   for (const auto& [row_id, text] : bank->rows(bank->account.table)) EXPECT_EQ(text[3], "10");
   return plans;

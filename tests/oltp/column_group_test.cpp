@@ -33,7 +33,7 @@ class ColumnGroup : public ::testing::TestWithParam<uint32_t> {
       EXPECT_TRUE(txn.insert(bank.parcel, first_parcel()));
       return {};
     }));
-    bank.replay.take_log();
+    bank.replica.take_log();
   }
 
   Bank bank;
@@ -68,14 +68,14 @@ TEST_P(ColumnGroup, WritesOfSeveralGroupsAreExportedAsOneRecord) {
                set<&Parcel::shelf>(9));
     return {};
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"update 1 3 4 5"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"update 1 3 4 5"});
   bank.expect_replica_agrees();
   EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
     auto claimed = txn.get_for_update<&Parcel::weight>(bank.parcel_pkey, 1);
     EXPECT_TRUE(claimed);
     return add_to<&Parcel::price>(bank, txn, 1, 5);
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"update 3"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"update 3"});
   bank.expect_replica_agrees();
 }
 
@@ -107,7 +107,7 @@ TEST_P(ColumnGroup, AnEraseTakesTheGroupsThatWereNotClaimed) {
     EXPECT_EQ(txn.get<&Parcel::price>(bank.parcel_pkey, 1).code(), ErrorCode::kNotFound);
     return {};
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"delete"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"delete"});
   bank.expect_replica_agrees();
   // Its slot is used again.
   EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
@@ -116,7 +116,7 @@ TEST_P(ColumnGroup, AnEraseTakesTheGroupsThatWereNotClaimed) {
     txn.update(*claimed, set<&Parcel::price>(99), set<&Parcel::weight>(98));
     return {};
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"insert"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"insert"});
   EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
     EXPECT_EQ(txn.get(bank.parcel_pkey, 1)->price, 99);
     EXPECT_EQ(txn.get(bank.parcel_pkey, 1)->weight, 98);
@@ -133,7 +133,7 @@ TEST_P(ColumnGroup, AnInsertThatIsErasedOrRefusedLeavesNothing) {
     EXPECT_EQ(txn.insert(bank.parcel, first_parcel()).code(), ErrorCode::kAlreadyExists);
     return add_to<&Parcel::weight>(bank, txn, 1, 1);
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"update 2"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"update 2"});
   bank.expect_replica_agrees();
 }
 
@@ -161,7 +161,7 @@ TEST_P(ColumnGroup, AColumnWhoseGroupIsNotClaimedIsNotWritten) {
     return {};
   });
   EXPECT_THAT(erased.error().message, HasSubstr("a row is not used after it was erased"));
-  EXPECT_EQ(bank.rows(bank.parcel.table), bank.replay.table(bank.parcel.table.value));
+  EXPECT_EQ(bank.rows(bank.parcel.table), bank.replica.table(bank.parcel.table.value));
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, ColumnGroup, ::testing::Values(1, 2));

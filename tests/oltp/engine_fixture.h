@@ -19,7 +19,7 @@
 #include "base/row_binding.h"
 #include "base/value.h"
 #include "oltp/engine.h"
-#include "tests/oltp/replay.h"
+#include "tests/oltp/text_replica.h"
 
 namespace diptych::oltp::test {
 
@@ -105,7 +105,7 @@ class Bank {
                 IsolationLevel isolation = IsolationLevel::kSnapshot,
                 const ColumnGroups& parcel_groups = kParcelGroups,
                 uint64_t operations_max = 10'000'000)
-      : workers(worker_count), catalog(bank_catalog(parcel_groups)), replay(&catalog) {
+      : workers(worker_count), catalog(bank_catalog(parcel_groups)), replica(&catalog) {
     EngineOptions options;
     options.placement.threads = workers;
     options.conflicts_max = conflicts_max;
@@ -154,7 +154,7 @@ class Bank {
       requests.push_back(&calls[i].request);
     }
     while (!requests.empty()) requests = engine->run_batch(requests).again;
-    replay.apply(&queue);
+    replica.apply(&queue);
     return calls;
   }
   base::Result<void> run(const Body& body) { return run_all({body}).front().outcome(); }
@@ -181,9 +181,9 @@ class Bank {
   // The replayed exports and the tables are the same, and the indexes have just the tables' rows.
   void expect_replica_agrees() const {
     engine->check_indexes();
-    EXPECT_EQ(replay.snapshot(), engine->last_vid());
+    EXPECT_EQ(replica.snapshot(), engine->last_vid());
     for (uint32_t i = 0; i < catalog.table_count(); ++i) {
-      EXPECT_EQ(rows(base::TableId(i)), replay.table(i));
+      EXPECT_EQ(rows(base::TableId(i)), replica.table(i));
     }
   }
 
@@ -191,7 +191,7 @@ class Bank {
   std::function<void(std::span<const propagation::SealedSet>)> on_push;  // may be set
   base::Catalog catalog;
   propagation::UpdateQueue queue;
-  Replay replay;
+  TextReplica replica;
   std::unique_ptr<Engine> engine;
   TableRef<Account> account;
   TableRef<Entry> entry;

@@ -174,17 +174,17 @@ TEST(EngineLoad, TheSinkGetsEachRowWithItsStringsAndNoRecordIsExported) {
     rows.push_back({i, 7, std::string_view(std::to_string(i)), i, std::string_view(note)});
   }
   size_t at = 0;
-  LoadIntoReplay sink(&bank.replay, bank.account.table);
+  LoadIntoTextReplica sink(&bank.replica, bank.account.table);
   const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at), &sink);
   ASSERT_TRUE(vid);
   EXPECT_EQ(*vid, base::Vid(1));
   EXPECT_EQ(bank.queue.pending_bytes(), 0u);
-  bank.replay.apply(&bank.queue);
-  EXPECT_EQ(bank.replay.snapshot(), base::Vid(1));
+  bank.replica.apply(&bank.queue);
+  EXPECT_EQ(bank.replica.snapshot(), base::Vid(1));
   note.assign(80, 'y');  // the rows were copied
   bank.expect_replica_agrees();
   EXPECT_EQ(bank.engine->row_count(bank.account.table), 10u);
-  EXPECT_EQ(bank.replay.table(0).begin()->second[4], std::string(80, 'x'));
+  EXPECT_EQ(bank.replica.table(0).begin()->second[4], std::string(80, 'x'));
 }
 
 TEST(EngineLoad, AnErrorOfTheSourceLeavesNothing) {
@@ -192,7 +192,7 @@ TEST(EngineLoad, AnErrorOfTheSourceLeavesNothing) {
   ASSERT_TRUE(bank.put(5, 7, "ann", 1));
   const std::vector<Account> rows = {{1, 7, "a"sv, 1, {}}, {2, 7, "b"sv, 1, {}}};
   bool given = false;
-  LoadIntoReplay sink(&bank.replay, bank.account.table);
+  LoadIntoTextReplica sink(&bank.replica, bank.account.table);
   const auto next = [&]() -> Result<RowBatch> {
     if (std::exchange(given, true)) return base::Error(ErrorCode::kCancelled, "enough");
     return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
@@ -202,7 +202,7 @@ TEST(EngineLoad, AnErrorOfTheSourceLeavesNothing) {
   EXPECT_TRUE(sink.discarded());
   ASSERT_EQ(vid.code(), ErrorCode::kCancelled);
   EXPECT_EQ(vid.error().message, "enough");
-  bank.replay.apply(&bank.queue);
+  bank.replica.apply(&bank.queue);
   EXPECT_EQ(bank.engine->row_count(bank.account.table), 1u);
   bank.expect_replica_agrees();
   ASSERT_TRUE(bank.put(1, 7, "a", 1));
@@ -218,14 +218,14 @@ TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {
                                      {4, 7, "ann"sv, 1, {}},
                                      {6, 7, "d"sv, 1, {}}};
   size_t at = 0;
-  LoadIntoReplay sink(&bank.replay, bank.account.table);
+  LoadIntoTextReplica sink(&bank.replica, bank.account.table);
   const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at), &sink);
   ASSERT_EQ(vid.code(), ErrorCode::kAlreadyExists);
   EXPECT_TRUE(sink.discarded());
   EXPECT_EQ(sink.taken(), 3u);  // the batch that was whole
   EXPECT_NE(vid.error().message.find("row 4"), std::string::npos) << vid.error().message;
   EXPECT_NE(vid.error().message.find("(\"ann\")"), std::string::npos) << vid.error().message;
-  bank.replay.apply(&bank.queue);
+  bank.replica.apply(&bank.queue);
   EXPECT_EQ(bank.engine->row_count(bank.account.table), 1u);
   bank.expect_replica_agrees();
   ASSERT_TRUE(bank.put(1, 7, "a", 1));

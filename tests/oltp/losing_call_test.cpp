@@ -70,7 +70,7 @@ TEST(LosingCall, RunsAloneInTheEndAndTheOthersComeBackInTheirOrder) {
   EXPECT_TRUE(losing->outcome.ok());
   is_long_there = true;
   while (!batch.empty()) batch = bank.engine->run_batch(batch).again;
-  bank.replay.apply(&bank.queue);
+  bank.replica.apply(&bank.queue);
   EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
     EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, static_cast<int64_t>(submitted));
     return {};

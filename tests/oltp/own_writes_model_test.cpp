@@ -29,7 +29,7 @@ struct Run {
 class Shop {
  public:
   Shop(uint32_t workers, uint64_t seed)
-      : seed_(seed), catalog_(make_catalog(seed)), replay_(&catalog_) {
+      : seed_(seed), catalog_(make_catalog(seed)), replica_(&catalog_) {
     EngineOptions options;
     options.placement.threads = workers;
     options.batch_time_max_ns = 60'000'000'000;
@@ -65,7 +65,7 @@ class Shop {
       wanted.push_back(&requests[i]);
     }
     while (!wanted.empty()) wanted = engine_->run_batch(wanted).again;
-    replay_.apply(&queue_);
+    replica_.apply(&queue_);
     judge(requests);
   }
 
@@ -81,8 +81,8 @@ class Shop {
     });
     EXPECT_EQ(there.size(), engine_->row_count(thing_.table));
     EXPECT_TRUE(there == latest_);
-    EXPECT_EQ(replay_.table(thing_.table.value), text);
-    EXPECT_EQ(replay_.snapshot(), engine_->last_vid());
+    EXPECT_EQ(replica_.table(thing_.table.value), text);
+    EXPECT_EQ(replica_.snapshot(), engine_->last_vid());
   }
   uint64_t committed() const { return committed_; }
 
@@ -558,7 +558,7 @@ class Shop {
   std::mt19937_64 random_{seed_};
   base::Catalog catalog_;
   propagation::UpdateQueue queue_;
-  Replay replay_;
+  TextReplica replica_;
   std::unique_ptr<Engine> engine_;
   TableRef<Thing> thing_;
   IndexRef<&Thing::id> by_id_;

@@ -198,7 +198,7 @@ void run_batch(Bank* bank, base::ProcedureId shuffle, size_t count, std::mt19937
     if (!batch.empty()) log->push_back(std::move(batch));
     wanted = report.again;
   }
-  bank->replay.apply(&bank->queue);
+  bank->replica.apply(&bank->queue);
 }
 
 Result<void> replay(Bank* bank, base::ProcedureId shuffle, const RecordedBatch& batch) {
@@ -216,7 +216,7 @@ Result<void> replay(Bank* bank, base::ProcedureId shuffle, const RecordedBatch& 
     inserted.emplace_back(batch[i].inserted);
   }
   auto replayed = bank->engine->replay_batch(places, inserted);
-  bank->replay.apply(&bank->queue);
+  bank->replica.apply(&bank->queue);
   return replayed;
 }
 
@@ -313,7 +313,7 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
       }
       const auto done = again->engine->replay_updates(together);
       ASSERT_TRUE(done.ok()) << done.error().to_string();
-      again->replay.apply(&again->queue);
+      again->replica.apply(&again->queue);
     }
     EXPECT_GT(updates_of_rows, 0u);
     again->engine->release_free_slots();

@@ -45,7 +45,7 @@ class WrittenUpdates {
     Bank bank(workers);
     const auto done = bank.engine->replay_updates(std::span(&batch, 1));
     if (done.ok()) {
-      bank.replay.apply(&bank.queue);
+      bank.replica.apply(&bank.queue);
       bank.expect_replica_agrees();
       return {};
     }

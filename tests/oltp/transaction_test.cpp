@@ -40,7 +40,7 @@ TEST(Transaction, InsertedRowsAreReadBackByEveryIndex) {
 TEST(Transaction, SeveralUpdatesOfARowAreExportedAsTheUnionOfTheirColumnsOnce) {
   Bank bank;
   ASSERT_TRUE(bank.put(1, 7, "ann", 50, "old"));
-  bank.replay.take_log();
+  bank.replica.take_log();
   const std::string text = "a longer note than before";
   ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
     auto row = txn.get_for_update<&Account::balance>(bank.account_pkey, 1);
@@ -53,7 +53,7 @@ TEST(Transaction, SeveralUpdatesOfARowAreExportedAsTheUnionOfTheirColumnsOnce) {
     EXPECT_EQ(again->values, 61);
     return {};
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"update 3 4"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"update 3 4"});
   bank.expect_replica_agrees();
 }
 
@@ -68,7 +68,7 @@ TEST(Transaction, InsertAndUpdateIsExportedAsOneInsert) {
               0u);
     return {};
   }));
-  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"insert"});
+  EXPECT_EQ(bank.replica.take_log(), std::vector<std::string>{"insert"});
   bank.expect_replica_agrees();
 }
 
@@ -81,7 +81,7 @@ TEST(Transaction, InsertAndEraseLeavesAndExportsNothing) {
     EXPECT_EQ(txn.get(bank.account_pkey, 1).code(), ErrorCode::kNotFound);
     return {};
   }));
-  EXPECT_TRUE(bank.replay.take_log().empty());
+  EXPECT_TRUE(bank.replica.take_log().empty());
   EXPECT_EQ(bank.engine->last_vid(), base::Vid(0));
   EXPECT_TRUE(bank.put(1, 7, "ann", 50));
   bank.expect_replica_agrees();
@@ -115,7 +115,7 @@ TEST(Transaction, RowsThatComeAndGoUnderOneKeyLeaveNoEntriesInEachOthersWay) {
 TEST(Transaction, EraseAndInsertOfOneKeyIsExportedAsADeleteAndAnInsert) {
   Bank bank;
   ASSERT_TRUE(bank.put(1, 7, "ann", 50));
-  bank.replay.take_log();
+  bank.replica.take_log();
   ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
     auto row = txn.get_for_update(bank.account_pkey, 1);
     txn.update(*row, set<&Account::balance>(1));
@@ -125,7 +125,7 @@ TEST(Transaction, EraseAndInsertOfOneKeyIsExportedAsADeleteAndAnInsert) {
     EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, 99);
     return {};
   }));
-  EXPECT_EQ(bank.replay.take_log(), (std::vector<std::string>{"delete", "insert"}));
+  EXPECT_EQ(bank.replica.take_log(), (std::vector<std::string>{"delete", "insert"}));
   bank.expect_replica_agrees();
 }
 
@@ -312,7 +312,7 @@ TEST(Transaction, RandomRepeatsForASeed) {
 // pays no heed; and nothing of it stays.
 void expect_misuse(Bank* bank, const std::function<void(Transaction&)>& mistake,
                    const std::string& message) {
-  const TableText before = bank->replay.table(0);
+  const TableText before = bank->replica.table(0);
   const auto done = bank->run([&](Transaction& txn) -> Result<void> {
     mistake(txn);
     return {};
@@ -321,7 +321,7 @@ void expect_misuse(Bank* bank, const std::function<void(Transaction&)>& mistake,
   EXPECT_EQ(done.code(), base::ErrorCode::kInvalidArgument);
   EXPECT_THAT(done.error().message, ::testing::HasSubstr("procedure \"script\""));
   EXPECT_THAT(done.error().message, ::testing::HasSubstr(message));
-  EXPECT_EQ(bank->replay.table(0), before);
+  EXPECT_EQ(bank->replica.table(0), before);
 }
 
 TEST(Misuse, AnErasedRowIsNotUsed) {

@@ -48,7 +48,7 @@ class SubsetsOfColumns : public ::testing::TestWithParam<std::tuple<uint32_t, bo
     options.placement.threads = std::get<uint32_t>(GetParam());
     options.batch_time_max_ns = 60'000'000'000;
     engine_ = std::make_unique<Engine>(&catalog_, options, &queue_);
-    replay_ = std::make_unique<Replay>(&catalog_);
+    replica_ = std::make_unique<TextReplica>(&catalog_);
     table_ = *bind_table<Form>(catalog_, "form");
     by_id_ = *bind_index<&Form::id>(catalog_, "form_pkey");
     script_ = engine_->register_procedure(define_procedure<Script, Nothing>(
@@ -76,7 +76,7 @@ class SubsetsOfColumns : public ::testing::TestWithParam<std::tuple<uint32_t, bo
       batch.push_back(&requests[i]);
     }
     while (!batch.empty()) batch = engine_->run_batch(batch).again;
-    replay_->apply(&queue_);
+    replica_->apply(&queue_);
     for (const Request& request : requests) {
       EXPECT_TRUE(request.outcome.ok() || request.outcome.code() == base::ErrorCode::kAborted);
     }
@@ -142,7 +142,7 @@ class SubsetsOfColumns : public ::testing::TestWithParam<std::tuple<uint32_t, bo
       text[row_id.value] = text_of(layout, row);
       EXPECT_EQ(sum(*reinterpret_cast<const Form*>(row)), 0);
     });
-    EXPECT_EQ(text, replay_->table(0));
+    EXPECT_EQ(text, replica_->table(0));
   }
 
   struct Script {
@@ -151,7 +151,7 @@ class SubsetsOfColumns : public ::testing::TestWithParam<std::tuple<uint32_t, bo
   base::Catalog catalog_;
   propagation::UpdateQueue queue_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Replay> replay_;
+  std::unique_ptr<TextReplica> replica_;
   TableRef<Form> table_;
   IndexRef<&Form::id> by_id_;
   base::ProcedureId script_;
@@ -159,12 +159,12 @@ class SubsetsOfColumns : public ::testing::TestWithParam<std::tuple<uint32_t, bo
 };
 
 TEST_P(SubsetsOfColumns, AreExportedInABoundedNumberOfShapesAndRight) {
-  replay_->take_log();
+  replica_->take_log();
   for (int batch = 0; batch < 20; ++batch) {
     run_all(std::vector<Body>(100, [&](Transaction& txn) { return fill_in(txn); }));
     ASSERT_NO_FATAL_FAILURE(expect_replica_agrees());
   }
-  const std::vector<std::string> log = replay_->take_log();
+  const std::vector<std::string> log = replica_->take_log();
   EXPECT_GT(log.size(), 1'000U);
   const std::set<std::string> shapes(log.begin(), log.end());
   EXPECT_LE(shapes.size(), kShapesMax * std::get<uint32_t>(GetParam()));

@@ -1,4 +1,5 @@
-// Replay: a replica of rows as text, which update records and loads reach as the real one's do.
+// TextReplica: a replica of rows as text, which update records and loads reach as they reach the
+// real one.
 
 #pragma once
 
@@ -32,9 +33,9 @@ inline RowText text_of(const base::RowLayout& layout, const std::byte* row) {
 }
 
 // What a replica would hold: the records in VID order, each checked to fit what is there.
-class Replay {
+class TextReplica {
  public:
-  explicit Replay(const base::Catalog* catalog) : tables_(catalog->table_count()) {
+  explicit TextReplica(const base::Catalog* catalog) : tables_(catalog->table_count()) {
     for (const base::TableSchema& table : catalog->tables()) layouts_.emplace_back(table);
   }
 
@@ -123,19 +124,20 @@ class Replay {
   std::vector<std::string> log_;
 };
 
-// A load's way into a Replay.
-class LoadIntoReplay final : public propagation::LoadSink {
+// The sink of a load into a TextReplica.
+class LoadIntoTextReplica final : public propagation::LoadSink {
  public:
-  LoadIntoReplay(Replay* replay, base::TableId table) : replay_(replay), table_(table.value) {}
+  LoadIntoTextReplica(TextReplica* replica, base::TableId table)
+      : replica_(replica), table_(table.value) {}
 
   void take(std::span<const propagation::LoadedRow> rows) override {
-    for (const propagation::LoadedRow& row : rows) replay_->insert(table_, row);
+    for (const propagation::LoadedRow& row : rows) replica_->insert(table_, row);
     taken_ += rows.size();
   }
   void discard(const propagation::RowIdRuns& loaded) override {
     EXPECT_GE(loaded.size(), taken_);
     uint64_t erased = 0;
-    loaded.for_each([&](base::RowId row_id) { erased += replay_->erase(table_, row_id) ? 1 : 0; });
+    loaded.for_each([&](base::RowId row_id) { erased += replica_->erase(table_, row_id) ? 1 : 0; });
     EXPECT_EQ(erased, taken_);
     discarded_ = true;
   }
@@ -143,7 +145,7 @@ class LoadIntoReplay final : public propagation::LoadSink {
   bool discarded() const { return discarded_; }
 
  private:
-  Replay* replay_;
+  TextReplica* replica_;
   uint32_t table_;
   uint64_t taken_ = 0;
   bool discarded_ = false;

@@ -36,10 +36,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -169,7 +167,8 @@ class Transaction : public TransactionCore {
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   auto get_for_update(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Row = typename IndexRef<KeyMembers...>::Row;
-    static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
+    static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers),
+                  "get_for_update takes the whole key");
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
     const base::Result<Found> found = look_up<NoColumns>(index, key...);
     return found ? claim_as<Row, Columns...>(found->handle) : Out(found.error());

@@ -18,9 +18,7 @@ Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_re
       slice_records_(slice_records),
       workspaces_(replica->partition_count()) {
   DIPTYCH_CHECK(slice_records != 0, "a turn takes some records");
-  add_tables([](uint32_t count, const std::function<void(uint32_t)>& body) {
-    for (uint32_t i = 0; i < count; ++i) body(i);
-  });
+  add_tables(base::in_turn);
 }
 
 void Applier::add_tables(const base::ForEach& for_each) {
@@ -55,13 +53,13 @@ void Applier::order_and_route(Work* work, Slice* slice) const {
 }
 
 void Applier::route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed) {
-  for (Routed& to : *routed) to.count = 0;
+  for (Routed& records : *routed) records.count = 0;
   for (const UpdateRecord* const record : ordered) {
-    Routed& to = (*routed)[rows.partition_of(record->row_id).value];
-    // As many as come: room for all that may would be the square of the number of partitions.
-    if (to.count == to.room.size()) [[unlikely]]
-      to.room.resize(std::max(kRoutedAtFirst, 2 * to.count));
-    to.room[to.count++] = record;
+    Routed& records = (*routed)[rows.partition_of(record->row_id).value];
+    // Room for the most that may come would be the square of the number of partitions.
+    if (records.count == records.pointers.size()) [[unlikely]]
+      records.pointers.resize(std::max(kRoutedAtFirst, 2 * records.count));
+    records.pointers[records.count++] = record;
   }
 }
 
@@ -112,7 +110,7 @@ ApplyReport Applier::apply(const CollectedSets& collected, const base::ForEach& 
         work[i].table->partitions[p].apply(slices_[i].routed[p].records(), &workspaces_[p]);
       }
     });
-    std::erase_if(work, [](const Work& of) { return of.merge.done(); });
+    std::erase_if(work, [](const Work& table_work) { return table_work.merge.done(); });
   }
   const ApplyCounts after = counts_of(changed);
   report.inserts = after.inserts - before.inserts;
@@ -136,13 +134,13 @@ std::optional<base::Tid> Applier::find(base::TableId table, base::RowId row_id) 
 std::vector<TableSteps> Applier::steps() const {
   std::vector<TableSteps> steps;
   for (const TableState& table : tables_) {
-    TableSteps& of = steps.emplace_back();
-    of.order_ns = table.order_ns;
-    of.route_ns = table.route_ns;
+    TableSteps& table_steps = steps.emplace_back();
+    table_steps.order_ns = table.order_ns;
+    table_steps.route_ns = table.route_ns;
     for (const PartitionApplier& partition : table.partitions) {
-      of.changes += partition.counts().changes();
-      of.apply_ns += partition.counts().apply_ns;
-      of.lookup_ns += partition.counts().lookup_ns;
+      table_steps.changes += partition.counts().changes();
+      table_steps.apply_ns += partition.counts().apply_ns;
+      table_steps.lookup_ns += partition.counts().lookup_ns;
     }
   }
   return steps;
@@ -154,7 +152,9 @@ size_t Applier::memory_bytes() const {
   for (const Slice& slice : slices_) {
     bytes += slice.ordered.capacity() * sizeof(const UpdateRecord*);
     bytes += slice.routed.capacity() * sizeof(Routed);
-    for (const Routed& to : slice.routed) bytes += to.room.capacity() * sizeof to.room[0];
+    for (const Routed& records : slice.routed) {
+      bytes += records.pointers.capacity() * sizeof records.pointers[0];
+    }
   }
   for (const TableState& table : tables_) {
     for (const PartitionApplier& partition : table.partitions) bytes += partition.memory_bytes();

@@ -81,10 +81,10 @@ class Applier {
   using Records = std::span<const UpdateRecord* const>;
   // Records of one partition.
   struct Routed {
-    std::vector<const UpdateRecord*> room;
+    std::vector<const UpdateRecord*> pointers;  // `count` of them, and room for more
     size_t count = 0;
 
-    Records records() const { return std::span(room).first(count); }
+    Records records() const { return std::span(pointers).first(count); }
   };
   // A cache line of its own, as tables run side by side; likewise the next.
   struct alignas(64) TableState {

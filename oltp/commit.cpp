@@ -112,7 +112,7 @@ bool Worker::commit(Transaction* txn, Request* request) {
       if (core_->options.export_mode == propagation::ExportMode::kRows) [[unlikely]] {
         return updates.append_replace(vid, write.row_id, layout, write.slot->row());
       }
-      return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->pieces);
+      return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->writer);
     }
     case WriteKind::kInsert:
       return updates_of(*write.table).append_insert(vid, write.row_id, layout, write.slot->row());

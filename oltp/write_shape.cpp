@@ -28,7 +28,7 @@ size_t hash_of(const Table& table, std::span<const base::ColumnId> columns) {
 WriteShape::WriteShape(const Table& of_table, std::span<const base::ColumnId> of_columns)
     : table(&of_table),
       columns(of_columns.begin(), of_columns.end()),
-      pieces(of_table.layout, columns) {
+      writer(of_table.layout, columns) {
   for (const base::ColumnId id : columns) {
     flags |= of_table.column_flags[id.value];
     const base::ColumnLayout& column = of_table.layout.column(id);

@@ -52,7 +52,7 @@ struct WriteShape {
   bool is_widened = false;               // joined() gives it for others that are less
   std::vector<WordSpan> words;           // of the row, that the columns lie in: ascending, apart
   size_t image_bytes = 0;                // of BeforeImages of all these words
-  propagation::UpdatePieces pieces;
+  propagation::UpdateWriter writer;
 };
 
 class WriteShapes {

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
-#include "propagation/update_plan.h"
+#include "propagation/update_reader.h"
 #include "storage/table.h"
 
 namespace diptych::propagation {
@@ -25,7 +25,7 @@ class BlockChains {
  public:
   struct Update {
     const UpdateRecord* record = nullptr;
-    const UpdatePlan* plan = nullptr;
+    const UpdateReader* reader = nullptr;
     uint32_t ordinal = 0;  // of the first of `rows`, which lie one behind the other
     uint32_t rows = 0;
     uint32_t next = 0;  // of the same block
@@ -40,10 +40,10 @@ class BlockChains {
     count_ = touched_ = taken_ = 0;
   }
   size_t room() const { return updates_.size() - count_; }
-  void add(const UpdateRecord* record, const UpdatePlan* plan, uint32_t ordinal, uint32_t rows,
+  void add(const UpdateRecord* record, const UpdateReader* reader, uint32_t ordinal, uint32_t rows,
            uint32_t block) {
     DIPTYCH_DCHECK(count_ < updates_.size() && block < chains_.size(), "start() made room");
-    updates_[count_] = {record, plan, ordinal, rows, kNone};
+    updates_[count_] = {record, reader, ordinal, rows, kNone};
     Chain& chain = chains_[block];
     if (chain.first == kNone) {
       chain.first = count_;

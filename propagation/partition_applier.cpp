@@ -28,7 +28,7 @@ PartitionApplier::PartitionApplier(storage::Partition* partition, const base::Ro
       block_shift_(static_cast<uint32_t>(std::countr_zero(partition->block_rows()))),
       layout_(layout),
       index_(node),
-      whole_row_(UpdatePlan::of_rows(*layout)) {}
+      whole_row_(UpdateReader::of_rows(*layout)) {}
 
 void PartitionApplier::index_rows() {
   partition_->finish_restore();
@@ -46,23 +46,23 @@ void PartitionApplier::index_rows() {
   }
 }
 
-const UpdatePlan* PartitionApplier::find_plan(const UpdateRecord& update) {
-  const uint64_t key = UpdatePlan::first_columns_of(update) + update.pieces;
-  const UpdatePlan*& place = plan_places_[key * kMix >> (64 - std::countr_zero(kPlanPlaces))];
+const UpdateReader* PartitionApplier::find_reader(const UpdateRecord& update) {
+  const uint64_t key = UpdateReader::first_columns_of(update) + update.column_count;
+  const UpdateReader*& place = reader_places_[key * kMix >> (64 - std::countr_zero(kReaderPlaces))];
   if (place != nullptr && place->is_of(update)) return place;
-  const size_t hash = UpdatePlan::hash_of(update);
-  const auto [first, last] = plans_.equal_range(hash);
+  const size_t hash = UpdateReader::hash_of(update);
+  const auto [first, last] = readers_.equal_range(hash);
   const auto found =
-      std::find_if(first, last, [&](const auto& plan) { return plan.second.is_of(update); });
-  place =
-      found == last ? &plans_.emplace(hash, UpdatePlan(*layout_, update))->second : &found->second;
+      std::find_if(first, last, [&](const auto& reader) { return reader.second.is_of(update); });
+  place = found == last ? &readers_.emplace(hash, UpdateReader(*layout_, update))->second
+                        : &found->second;
   return place;
 }
 
-void PartitionApplier::drop_plans() {
-  last_plan_ = nullptr;
-  plan_places_.fill(nullptr);
-  plans_.clear();
+void PartitionApplier::drop_readers() {
+  last_reader_ = nullptr;
+  reader_places_.fill(nullptr);
+  readers_.clear();
 }
 
 // From the last record to the first: an update whose row and columns were met before is dropped,
@@ -71,7 +71,7 @@ void PartitionApplier::drop_plans() {
 PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorkspace* work) {
   struct Seen {
     base::RowId row_id;
-    const UpdatePlan* plan = nullptr;
+    const UpdateReader* reader = nullptr;
   };
   std::array<Seen, kSeenPlaces> seen{};
   work->kept.resize(records.size());
@@ -79,15 +79,15 @@ PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorks
   for (size_t i = records.size(); i-- != 0;) {
     const UpdateRecord& record = *records[i];
     if (record.type == UpdateType::kUpdate && record.more == 0) {
-      const UpdatePlan* const plan = plan_of(record);
-      const uint64_t key = record.row_id.value + reinterpret_cast<uintptr_t>(plan);
+      const UpdateReader* const reader = reader_of(record);
+      const uint64_t key = record.row_id.value + reinterpret_cast<uintptr_t>(reader);
       Seen& place = seen[key * kMix >> (64 - std::countr_zero(kSeenPlaces))];
-      if (place.plan == plan && place.row_id == record.row_id) {
+      if (place.reader == reader && place.row_id == record.row_id) {
         ++counts_.collapsed;
         ++counts_.updates;
         continue;
       }
-      place = {record.row_id, plan};
+      place = {record.row_id, reader};
     }
     work->kept[--first] = records[i];
   }
@@ -108,7 +108,7 @@ void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
   }
 }
 
-void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* plan,
+void PartitionApplier::add_rows(const UpdateRecord* record, const UpdateReader* reader,
                                 const RowIndex::Entry* entries, BlockChains* updates) const {
   for (uint32_t first = 0; first <= record->more;) {
     const uint32_t ordinal = entries[first] - 1;
@@ -118,7 +118,7 @@ void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* pl
            (ordinal + rows) >> block_shift_ == block) {
       ++rows;
     }
-    updates->add(record, plan, ordinal, rows, block);
+    updates->add(record, reader, ordinal, rows, block);
     first += rows;
   }
 }
@@ -146,12 +146,12 @@ size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* e
       break;
     }
     if (record.rows() > work->updates.room()) break;
-    const UpdatePlan* const plan = plan_of(record);
+    const UpdateReader* const reader = reader_of(record);
     updates += record.rows();
     if (record.more == 0) {  // most: without a look for where a run of rows ends
-      work->updates.add(&record, plan, entry - 1, 1, (entry - 1) >> block_shift_);
+      work->updates.add(&record, reader, entry - 1, 1, (entry - 1) >> block_shift_);
     } else {
-      add_rows(&record, plan, entries[i], &work->updates);
+      add_rows(&record, reader, entries[i], &work->updates);
     }
   }
   counts_.updates += updates;
@@ -165,8 +165,8 @@ void PartitionApplier::approach(BlockChains* updates, Group* group) {
     const BlockChains::Update update = updates->take(kGroup - count);
     if (update.record == nullptr) break;
     const uint32_t block = update.ordinal >> block_shift_;
-    if (!group->is_of_newest_run(update.plan, block)) {
-      group->runs[group->run_count++] = {update.plan, block, count, count};
+    if (!group->is_of_newest_run(update.reader, block)) {
+      group->runs[group->run_count++] = {update.reader, block, count, count};
     }
     for (uint32_t row = 0; row < update.rows; ++row, ++count) {
       group->ordinals[count] = update.ordinal + row;
@@ -176,7 +176,7 @@ void PartitionApplier::approach(BlockChains* updates, Group* group) {
   }
   group->count = count;
   for (const Group::Run& run : group->all_runs()) {
-    partition_->prefetch(group->ordinals_of(run), run.plan->columns);
+    partition_->prefetch(group->ordinals_of(run), run.reader->columns);
   }
 }
 
@@ -185,8 +185,8 @@ void PartitionApplier::write(const Group& group) {
     const std::span<const uint32_t> ordinals = group.ordinals_of(run);
     const std::span<const std::byte* const> records = group.records_of(run);
     partition_->note_writes(ordinals);
-    for (size_t c = 0; c < run.plan->columns.size(); ++c) {
-      partition_->update(ordinals, run.plan->columns[c], records, run.plan->cell_offsets[c]);
+    for (size_t c = 0; c < run.reader->columns.size(); ++c) {
+      partition_->update(ordinals, run.reader->columns[c], records, run.reader->cell_offsets[c]);
     }
   }
 }
@@ -247,7 +247,7 @@ void PartitionApplier::move(Records records, ApplyWorkspace* work) {
 void PartitionApplier::apply(Records records, ApplyWorkspace* work) {
   if (records.empty()) return;
   const uint64_t begin_ns = base::steady_ns();
-  if (plans_.size() > kPlansMax) drop_plans();
+  if (readers_.size() > kReadersMax) drop_readers();
   if (records.size() >= kCollapsedPerRow * partition_->live_rows()) {
     records = collapse(records, work);
   }

@@ -15,8 +15,8 @@
 // is room for them: to an update of a row that it inserts, or an insert of a RowID that it deletes.
 //
 // Threads    one at a time; different partitions side by side.
-// Memory     plans, one for each choice of columns that updates had, which are dropped from time to
-//            time where there are many; the workspace's.
+// Memory     readers, one for each choice of columns that updates had, which are dropped when there
+//            are many; the workspace's.
 // Errors     ChunkFailure, of a failing disk or a damaged chunk. A record that does not fit (an
 //            update of an absent row) is our bug, and checked.
 //
@@ -36,7 +36,7 @@
 #include "propagation/export/row_id_runs.h"
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
-#include "propagation/update_plan.h"
+#include "propagation/update_reader.h"
 #include "storage/table.h"
 
 namespace diptych::propagation {
@@ -55,7 +55,7 @@ struct ApplyCounts {
 class alignas(64) PartitionApplier {
  public:
   static constexpr uint32_t kGroup = 64;
-  static constexpr size_t kPlansMax = 1024;  // besides those of a slice
+  static constexpr size_t kReadersMax = 1024;  // besides those of a slice
 
   PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                    base::NumaNode node);
@@ -74,7 +74,8 @@ class alignas(64) PartitionApplier {
 
   const RowIndex& index() const { return index_; }
   const ApplyCounts& counts() const { return counts_; }  // so far
-  size_t plan_count() const { return plans_.size(); }
+  // For tests: at most about kReadersMax.
+  size_t reader_count() const { return readers_.size(); }
   size_t memory_bytes() const { return index_.memory_bytes(); }
 
  private:
@@ -85,7 +86,7 @@ class alignas(64) PartitionApplier {
     std::array<uint32_t, kGroup> ordinals;
     std::array<const std::byte*, kGroup> records;
     struct Run {  // of rows of one block, of which the same columns change
-      const UpdatePlan* plan;
+      const UpdateReader* reader;
       uint32_t block;
       uint32_t first;
       uint32_t end;
@@ -93,8 +94,8 @@ class alignas(64) PartitionApplier {
     std::array<Run, kGroup> runs;
     uint32_t run_count = 0;
 
-    bool is_of_newest_run(const UpdatePlan* plan, uint32_t block) const {
-      return run_count != 0 && runs[run_count - 1].plan == plan &&
+    bool is_of_newest_run(const UpdateReader* reader, uint32_t block) const {
+      return run_count != 0 && runs[run_count - 1].reader == reader &&
              runs[run_count - 1].block == block;
     }
     std::span<const Run> all_runs() const { return std::span(runs).first(run_count); }
@@ -106,19 +107,19 @@ class alignas(64) PartitionApplier {
     }
   };
 
-  const UpdatePlan* plan_of(const UpdateRecord& update) {
+  const UpdateReader* reader_of(const UpdateRecord& update) {
     if (update.type == UpdateType::kReplace) return &whole_row_;
-    if (last_plan_ == nullptr || !last_plan_->is_of(update)) last_plan_ = find_plan(update);
-    return last_plan_;
+    if (last_reader_ == nullptr || !last_reader_->is_of(update)) last_reader_ = find_reader(update);
+    return last_reader_;
   }
-  const UpdatePlan* find_plan(const UpdateRecord& update);
-  void drop_plans();
+  const UpdateReader* find_reader(const UpdateRecord& update);
+  void drop_readers();
   Records collapse(Records records, ApplyWorkspace* work);
   void find(Records records, const RowIndex::Entry** entries);
   // How many records the phase has that begins with the first.
   size_t gather(Records records, const RowIndex::Entry* const* entries, ApplyWorkspace* work);
-  void add_rows(const UpdateRecord* record, const UpdatePlan* plan, const RowIndex::Entry* entries,
-                BlockChains* updates) const;
+  void add_rows(const UpdateRecord* record, const UpdateReader* reader,
+                const RowIndex::Entry* entries, BlockChains* updates) const;
   void write_updates(BlockChains* updates);
   void approach(BlockChains* updates, Group* group);
   void write(const Group& group);
@@ -130,11 +131,11 @@ class alignas(64) PartitionApplier {
   uint32_t block_shift_;  // of an ordinal, to its block's number
   const base::RowLayout* layout_;
   RowIndex index_;
-  const UpdatePlan whole_row_;
-  std::unordered_multimap<size_t, UpdatePlan> plans_;  // by hash of the columns
-  static constexpr size_t kPlanPlaces = 64;
-  std::array<const UpdatePlan*, kPlanPlaces> plan_places_{};  // used last, by first columns
-  const UpdatePlan* last_plan_ = nullptr;
+  const UpdateReader whole_row_;
+  std::unordered_multimap<size_t, UpdateReader> readers_;  // by hash of the columns
+  static constexpr size_t kReaderPlaces = 64;
+  std::array<const UpdateReader*, kReaderPlaces> reader_places_{};  // used last, by first columns
+  const UpdateReader* last_reader_ = nullptr;
   ApplyCounts counts_;
 };
 

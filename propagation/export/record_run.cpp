@@ -46,7 +46,9 @@ base::Result<void> check_cells(const UpdateRecord& record, const base::RowLayout
     }
     fixed += layout.column(id).bytes;
   }
-  if (record.pieces == 0 || record.bytes < fixed) return corrupt(record, "is shorter than it says");
+  if (record.column_count == 0 || record.bytes < fixed) {
+    return corrupt(record, "is shorter than it says");
+  }
   const std::byte* cell = record.cells();
   for (const base::ColumnId id : record.columns()) {
     const base::ColumnLayout& column = layout.column(id);

@@ -118,15 +118,15 @@ UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
   return record;
 }
 
-UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> of)
-    : column_bytes(of.size_bytes()), columns(of.begin(), of.end()) {
-  DIPTYCH_CHECK(!of.empty(), "an update that changes nothing is not exported");
-  std::memcpy(&first_columns, of.data(), std::min(column_bytes, sizeof first_columns));
+UpdateWriter::UpdateWriter(const base::RowLayout& layout, std::span<const base::ColumnId> ids)
+    : column_bytes(ids.size_bytes()), columns(ids.begin(), ids.end()) {
+  DIPTYCH_CHECK(!ids.empty(), "an update that changes nothing is not exported");
+  std::memcpy(&first_columns, ids.data(), std::min(column_bytes, sizeof first_columns));
   record_bytes += column_bytes;
-  for (const base::ColumnId id : of) {
+  for (const base::ColumnId id : ids) {
     const base::ColumnLayout& column = layout.column(id);
     const bool is_long = !column.type.is_inline();
-    pieces.push_back({id, is_long, column.offset, column.bytes});
+    cells.push_back({id, is_long, column.offset, column.bytes});
     if (!spans.empty() && spans.back().row_offset + spans.back().bytes == column.offset) {
       spans.back().bytes += column.bytes;
     } else {
@@ -135,30 +135,30 @@ UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::
     record_bytes += column.bytes;
     has_long_strings = has_long_strings || is_long;
   }
-  head = head_of(record_bytes, UpdateType::kUpdate, of.size());
+  head = head_of(record_bytes, UpdateType::kUpdate, ids.size());
 }
 
 UpdateRecord* UpdateSet::append_with_strings(base::Vid vid, base::RowId row_id,
                                              const base::RowLayout& layout, const std::byte* row,
-                                             const UpdatePieces& pieces) {
-  size_t end = pieces.record_bytes;
-  for (const UpdatePieces::Piece& piece : pieces.pieces) {
-    if (piece.is_long_string) end += source_string(layout.column(piece.column), row).size();
+                                             const UpdateWriter& writer) {
+  size_t end = writer.record_bytes;
+  for (const UpdateWriter::Cell& cell : writer.cells) {
+    if (cell.is_long_string) end += source_string(layout.column(cell.column), row).size();
   }
   UpdateRecord* const record =
-      append_record(vid, row_id, head_of(end, UpdateType::kUpdate, pieces.pieces.size()));
+      append_record(vid, row_id, head_of(end, UpdateType::kUpdate, writer.cells.size()));
   next_row_ = kNoRow;
   auto* const at = reinterpret_cast<std::byte*>(record);
-  std::byte* cell = write_columns(record, pieces);
-  copy_cells(cell, row, pieces);
-  size_t strings = pieces.record_bytes;
-  for (const UpdatePieces::Piece& piece : pieces.pieces) {
-    if (piece.is_long_string) {
-      const std::string_view text = source_string(layout.column(piece.column), row);
-      export_string(text, at, strings, cell);
+  std::byte* to = write_columns(record, writer);
+  copy_cells(to, row, writer);
+  size_t strings = writer.record_bytes;
+  for (const UpdateWriter::Cell& cell : writer.cells) {
+    if (cell.is_long_string) {
+      const std::string_view text = source_string(layout.column(cell.column), row);
+      export_string(text, at, strings, to);
       strings += text.size();
     }
-    cell += piece.cell_bytes;
+    to += cell.cell_bytes;
   }
   DIPTYCH_DCHECK(strings == end, "the cells and strings fill the record");
   return record;

@@ -8,21 +8,21 @@
 // Format of a record (little-endian, 8-byte aligned; `bytes` counts all of it):
 //
 //   0        8         16      20     21      22        24
-//   | vid    | row_id  | bytes | type | more  | pieces  | body ...
+//   | vid    | row_id  | bytes | type | more  | columns | body ...
 //   | u64    | u64     | u32   | u8   | u8    | u16     |
 //
 //   insert   the row's bytes in the table's RowLayout; in each long string's cell (Text) the
 //            pointer is the offset of its bytes from the record's start instead. The bytes follow
-//            the row. pieces = 0.
-//   update   | columns: u16 * pieces | cells, one after the other | long strings | zeroes |
+//            the row. columns = 0.
+//   update   | u16 of each column | cells, one after the other | long strings | zeroes |
 //            A cell is the column's bytes of the row (its null byte included), unaligned; for a
 //            long string the Text's pointer is the offset from the record's start, as above. So
 //            records of the same columns have their cells at the same places. Of stock's three
 //            columns that New-Order changes:
 //              24      30           34      38           42      48
 //              | 2 3 4 | s_quantity | s_ytd | s_order_cnt | zeroes |
-//   delete   no body; pieces = 0.
-//   replace  the whole row of one that lives, as an insert has it; pieces = 0 (ExportMode::kRows).
+//   delete   no body; columns = 0.
+//   replace  the whole row of one that lives, as an insert has it; columns = 0 (ExportMode::kRows).
 //
 // So many rows behind the record's as `more` says are updated alike, as Delivery stamps all lines
 // of an order, or deleted too. None where a long string changes. They are in one run of kRowIdRun.
@@ -62,13 +62,13 @@ struct UpdateRecord {
   uint32_t bytes;
   UpdateType type;
   uint8_t more;
-  uint16_t pieces;
+  uint16_t column_count;
 
   uint32_t rows() const { return 1U + more; }
   const std::byte* body() const { return reinterpret_cast<const std::byte*>(this + 1); }
   // Of an update.
   std::span<const base::ColumnId> columns() const {
-    return {reinterpret_cast<const base::ColumnId*>(body()), pieces};
+    return {reinterpret_cast<const base::ColumnId*>(body()), column_count};
   }
   const std::byte* cells() const { return body() + columns().size_bytes(); }
   const UpdateRecord* next() const {
@@ -77,12 +77,11 @@ struct UpdateRecord {
 };
 static_assert(sizeof(UpdateRecord) == 24);
 
-// The columns of an update, and where their cells are: worked out once for all updates of the same
-// columns.
-struct UpdatePieces {
-  UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> columns);
+// How an update of these columns is written: worked out once for all updates of the same columns.
+struct UpdateWriter {
+  UpdateWriter(const base::RowLayout& layout, std::span<const base::ColumnId> columns);
 
-  struct Piece {
+  struct Cell {
     base::ColumnId column;
     bool is_long_string;
     uint32_t row_offset;
@@ -100,13 +99,13 @@ struct UpdatePieces {
   size_t record_bytes = sizeof(UpdateRecord);  // without long strings, and before rounding
   bool has_long_strings = false;
   std::vector<base::ColumnId> columns;  // as the record has them
-  std::vector<Piece> pieces;
+  std::vector<Cell> cells;
 };
 
 // A record's, but for its VID and row; `bytes` before rounding.
-constexpr UpdateRecord head_of(size_t bytes, UpdateType type, size_t pieces) {
+constexpr UpdateRecord head_of(size_t bytes, UpdateType type, size_t columns) {
   const auto rounded = static_cast<uint32_t>(base::round_up(bytes, size_t{8}));
-  return {{}, {}, rounded, type, 0, static_cast<uint16_t>(pieces)};
+  return {{}, {}, rounded, type, 0, static_cast<uint16_t>(columns)};
 }
 
 // The bytes of a long string whose Text cell lies in `record`.
@@ -174,17 +173,17 @@ class UpdateSet {
     copy_bytes(row, layout.bytes, reinterpret_cast<std::byte*>(record + 1));
     return record;
   }
-  // `row` holds the new values; only the pieces' columns are exported.
+  // `row` holds the new values; only the writer's columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                              const std::byte* row, const UpdatePieces& pieces) {
-    if (pieces.has_long_strings) [[unlikely]] {
-      return append_with_strings(vid, row_id, layout, row, pieces);
+                              const std::byte* row, const UpdateWriter& writer) {
+    if (writer.has_long_strings) [[unlikely]] {
+      return append_with_strings(vid, row_id, layout, row, writer);
     }
-    if (follows_newest(vid, row_id, UpdateType::kUpdate) && is_of_newest(row, pieces)) {
+    if (follows_newest(vid, row_id, UpdateType::kUpdate) && is_of_newest(row, writer)) {
       return add_row();
     }
-    UpdateRecord* const record = append_record(vid, row_id, pieces.head);
-    copy_cells(write_columns(record, pieces), row, pieces);
+    UpdateRecord* const record = append_record(vid, row_id, writer.head);
+    copy_cells(write_columns(record, writer), row, writer);
     return record;
   }
   UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
@@ -209,7 +208,7 @@ class UpdateSet {
                            const std::byte* row, UpdateType type);
   UpdateRecord* append_with_strings(base::Vid vid, base::RowId row_id,
                                     const base::RowLayout& layout, const std::byte* row,
-                                    const UpdatePieces& pieces);
+                                    const UpdateWriter& writer);
   // Of this head, but for the VID and the row; the last eight of its bytes are zeroes.
   UpdateRecord* append_record(base::Vid vid, base::RowId row_id, const UpdateRecord& head) {
     DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
@@ -232,11 +231,11 @@ class UpdateSet {
            newest_->vid == vid && newest_->type == type;
   }
   // Whether the newest record, an update, is the same one.
-  bool is_of_newest(const std::byte* row, const UpdatePieces& pieces) const {
-    return newest_->pieces == pieces.head.pieces &&
-           has_bytes(newest_->body(), pieces.column_bytes,
-                     reinterpret_cast<const std::byte*>(pieces.columns.data())) &&
-           has_cells(newest_->cells(), row, pieces);
+  bool is_of_newest(const std::byte* row, const UpdateWriter& writer) const {
+    return newest_->column_count == writer.head.column_count &&
+           has_bytes(newest_->body(), writer.column_bytes,
+                     reinterpret_cast<const std::byte*>(writer.columns.data())) &&
+           has_cells(newest_->cells(), row, writer);
   }
   UpdateRecord* add_row() {
     ++newest_->more;
@@ -244,25 +243,25 @@ class UpdateSet {
     ++next_row_;
     return newest_;
   }
-  static bool has_cells(const std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
-    for (const UpdatePieces::Span& span : pieces.spans) {
+  static bool has_cells(const std::byte* cell, const std::byte* row, const UpdateWriter& writer) {
+    for (const UpdateWriter::Span& span : writer.spans) {
       if (!has_bytes(cell, span.bytes, row + span.row_offset)) return false;
       cell += span.bytes;
     }
     return true;
   }
   // Gives where the cells begin.
-  static std::byte* write_columns(UpdateRecord* record, const UpdatePieces& pieces) {
+  static std::byte* write_columns(UpdateRecord* record, const UpdateWriter& writer) {
     auto* const at = reinterpret_cast<std::byte*>(record + 1);
     // A body has at least eight bytes; the cells overwrite what is too many.
-    std::memcpy(at, &pieces.first_columns, sizeof pieces.first_columns);
-    if (pieces.column_bytes > sizeof pieces.first_columns) [[unlikely]] {
-      std::memcpy(at, pieces.columns.data(), pieces.column_bytes);
+    std::memcpy(at, &writer.first_columns, sizeof writer.first_columns);
+    if (writer.column_bytes > sizeof writer.first_columns) [[unlikely]] {
+      std::memcpy(at, writer.columns.data(), writer.column_bytes);
     }
-    return at + pieces.column_bytes;
+    return at + writer.column_bytes;
   }
-  static void copy_cells(std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
-    for (const UpdatePieces::Span& span : pieces.spans) {
+  static void copy_cells(std::byte* cell, const std::byte* row, const UpdateWriter& writer) {
+    for (const UpdateWriter::Span& span : writer.spans) {
       copy_bytes(row + span.row_offset, span.bytes, cell);
       cell += span.bytes;
     }

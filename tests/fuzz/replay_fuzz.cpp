@@ -240,7 +240,9 @@ void apply(const Change& change, const Records& before, Records* records) {
       head.type = static_cast<propagation::UpdateType>(change.value % 5);
       return put_head(head, &record);
     case 2: head.more = static_cast<uint8_t>(change.value); return put_head(head, &record);
-    case 3: head.pieces = static_cast<uint16_t>(change.value % 16); return put_head(head, &record);
+    case 3:
+      head.column_count = static_cast<uint16_t>(change.value % 16);
+      return put_head(head, &record);
     case 4:
       head.vid = base::Vid(head.vid.value + change.value % 5 - 2);
       return put_head(head, &record);

@@ -173,7 +173,7 @@ TEST_F(OneRow, IsRightAfterUpdatesOfMoreSubsetsOfColumnsThanAreKeptInMind) {
   insert();
   apply();
   PartitionApplier& partition = applier_.partition(TableId(0), base::PartitionId(0));
-  for (uint64_t subset = 1; subset < 4 * PartitionApplier::kPlansMax; ++subset) {
+  for (uint64_t subset = 1; subset < 4 * PartitionApplier::kReadersMax; ++subset) {
     std::vector<ColumnId> columns;
     for (uint16_t c = 0; c < layout_.columns.size(); ++c) {
       if ((subset >> c & 1) != 0) columns.emplace_back(c);
@@ -182,7 +182,7 @@ TEST_F(OneRow, IsRightAfterUpdatesOfMoreSubsetsOfColumnsThanAreKeptInMind) {
     set_->append_update(Vid(++vid_), kRow, layout_, row_.bytes(), {layout_, columns});
     if (subset % 100 != 0) continue;
     apply();
-    EXPECT_LE(partition.plan_count(), PartitionApplier::kPlansMax + 100);
+    EXPECT_LE(partition.reader_count(), PartitionApplier::kReadersMax + 100);
     ASSERT_NO_FATAL_FAILURE(expect_the_row());
   }
   apply();

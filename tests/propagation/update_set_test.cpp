@@ -50,7 +50,7 @@ void expect_record(const Expected& expected, const UpdateRecord& record,
                 expected.row.values()[i]);
     }
   } else if (expected.type == UpdateType::kUpdate) {
-    ASSERT_EQ(record.pieces, expected.columns.size());
+    ASSERT_EQ(record.column_count, expected.columns.size());
     ASSERT_TRUE(std::ranges::equal(record.columns(), expected.columns));
     const std::byte* cell = record.cells();
     size_t end = static_cast<size_t>(cell - reinterpret_cast<const std::byte*>(&record));

@@ -1,5 +1,5 @@
-// UpdatePlan: which columns the updates of one shape change, and where their cells lie in the
-// record: worked out once for all records of the same columns (propagation/export/update_set.h).
+// UpdateReader: which columns an update changes, and where its cells are read in the record: worked
+// out once for all records of the same columns (propagation/export/update_set.h).
 
 #pragma once
 
@@ -17,17 +17,17 @@
 
 namespace diptych::propagation {
 
-struct UpdatePlan {
+struct UpdateReader {
   std::vector<base::ColumnId> columns;
   std::vector<uint32_t> cell_offsets;  // of each column's cell, from the record's beginning
   uint64_t first_columns = 0;          // the first four, as a record's first word has them
   uint64_t columns_mask = 0;           // of that word
-  uint16_t pieces = 0;
+  uint16_t column_count = 0;
 
   // Of records of whole rows: all columns.
-  static UpdatePlan of_rows(const base::RowLayout& layout);
+  static UpdateReader of_rows(const base::RowLayout& layout);
   // Of an update.
-  UpdatePlan(const base::RowLayout& layout, const UpdateRecord& update);
+  UpdateReader(const base::RowLayout& layout, const UpdateRecord& update);
 
   // The update's first four columns, as one word; zeroes behind fewer.
   static uint64_t first_columns_of(const UpdateRecord& update) {
@@ -35,20 +35,21 @@ struct UpdatePlan {
     return first_word_of(update) & (~uint64_t{0} >> (64 - bits));
   }
   static size_t hash_of(const UpdateRecord& update) {
-    const std::span<const base::ColumnId> of = update.columns();
+    const std::span<const base::ColumnId> ids = update.columns();
     return std::hash<std::string_view>()(
-        {reinterpret_cast<const char*>(of.data()), of.size_bytes()});
+        {reinterpret_cast<const char*>(ids.data()), ids.size_bytes()});
   }
 
   bool is_of(const UpdateRecord& update) const {
     const uint64_t first = first_word_of(update);
-    if (((first ^ first_columns) & columns_mask) != 0 || update.pieces != pieces) return false;
-    return pieces <= sizeof first / sizeof(base::ColumnId) ||
+    if (((first ^ first_columns) & columns_mask) != 0) return false;
+    if (update.column_count != column_count) return false;
+    return column_count <= sizeof first / sizeof(base::ColumnId) ||
            std::ranges::equal(update.columns(), columns);
   }
 
  private:
-  UpdatePlan() = default;
+  UpdateReader() = default;
   // With cells behind the columns: a body has eight bytes at least.
   static uint64_t first_word_of(const UpdateRecord& update) {
     uint64_t first;

@@ -27,9 +27,6 @@
 
 #pragma once
 
-#include <initializer_list>
-#include <span>
-
 #include "base/check.h"
 #include "oltp/bw_leaf.h"
 #include "oltp/bw_memory.h"

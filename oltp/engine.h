@@ -20,8 +20,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/ids.h"

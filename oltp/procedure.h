@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>

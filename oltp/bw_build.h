@@ -1,19 +1,18 @@
-// BwBuild: makes a BwTree of sorted runs of entries: leaves in several stretches side by side, then
-// the levels above them.
+// BwBuild: makes a BwTree from sorted runs of entries: first the leaves, in several stretches in
+// parallel, then the levels above them.
 //
 //   runs       a a d f | b e e | c g          each sorted, all disjoint
 //   stretch    merges the runs' entries of its part of the key space into leaves
 //   link       gives leaves their bounds and pages, and builds inner nodes up to the root
 //
-// Runs are merged by galloping: what a run has before the next run's first entry is copied in one
-// go, so that runs which hardly overlap (rows that were loaded in the order of their keys) cost
-// little more than a copy.
+// Runs are merged by galloping: all entries of a run before the next run's first are copied at
+// once, so runs that hardly overlap (rows loaded in the order of their keys) cost little more than
+// a copy.
 //
-// Nodes are filled to kFill of 16 parts: what is added in the midst of full leaves would split
-// every one of them.
+// Nodes are filled to kFill/16, because inserts into full leaves would split each of them.
 //
-// Threads    stretches side by side, each by one thread, while the tree's memory is shared
-//            (Concurrency::kShared); link alone. Nobody uses the tree meanwhile.
+// Threads    each stretch is one thread's; several run in parallel if the tree's memory is shared
+//            (Concurrency::kShared). link runs alone. Nobody uses the tree meanwhile.
 
 #pragma once
 
@@ -39,12 +38,12 @@ class BwBuild {
   using Node = typename Pages::Node;
   using Word = typename Pages::Word;
   using Run = std::span<const Entry>;
-  static constexpr uint32_t kFill = 14;  // of 16 parts of a node
+  static constexpr uint32_t kFill = 14;  // sixteenths of a node
 
-  // One part of the key space: the leaves of it, as they come.
+  // The leaves of one part of the key space.
   class Stretch {
    public:
-    // `parts`: of each run what belongs to the stretch.
+    // `parts`: the part of each run that belongs to the stretch.
     void merge(Pages* pages, std::vector<Run> parts) {
       std::erase_if(parts, [](const Run& part) { return part.empty(); });
       uint64_t left = 0;
@@ -62,7 +61,7 @@ class BwBuild {
         for (Run taken = first.first(count); !taken.empty();) {
           if (room_ == 0) {
             leaves_.push_back(lane->template take_node<Leaf>());
-            // As even as can be, so that none is nearly empty.
+            // Leaves are filled evenly, so that none is nearly empty.
             const uint64_t leaves_left = leaf_count + 1 - leaves_.size();
             room_ = static_cast<uint32_t>((left + leaves_left - 1) / leaves_left);
           }
@@ -79,7 +78,7 @@ class BwBuild {
    private:
     friend class BwBuild;
 
-    // How many entries come before `other`; at least one does.
+    // The number of entries before `other`, which is at least one.
     static size_t gallop(const Run& run, const Entry& other) {
       size_t step = 1;
       while (step < run.size() && run[step] < other) step *= 2;
@@ -131,8 +130,8 @@ class BwBuild {
     return parts;
   }
 
-  // The tree, which was empty, has the stretches' leaves, in their order. Gives two rows with the
-  // same key, if there are any.
+  // Fills an empty tree with the stretches' leaves, in their order. Returns two rows with the same
+  // key, if there are any.
   static std::optional<std::pair<uint64_t, uint64_t>> link(Pages* pages,
                                                            std::vector<Stretch>* stretches) {
     std::optional<std::pair<uint64_t, uint64_t>> same_key;
@@ -149,7 +148,7 @@ class BwBuild {
       if (i + 1 < leaves.size()) {
         const Entry& last = leaves[i]->entries[leaves[i]->count - 1];
         bound = leaves[i + 1]->entries[0];
-        // As where a leaf is split: all entries of a key stay in one leaf, where they can.
+        // As in a split of a leaf: all entries of a key stay in one leaf if they can.
         if (bound.words != last.words) {
           bound.row = 0;
         } else if (!same_key) {

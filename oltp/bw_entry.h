@@ -1,6 +1,5 @@
-// BwEntry: what a BwTree holds: kWords 64-bit words, the big-endian bytes of a normalised key
-// (zero-padded) as integers, so that comparing words is comparing bytes, without a call to memcmp
-// or a pointer to follow; and the RowId: entries are unique though keys need not be.
+// BwEntry: an index entry: a normalised key as kWords big-endian 64-bit words (zero-padded, and
+// compared as integers, without memcmp), and the RowId, which makes entries unique.
 
 #pragma once
 
@@ -18,7 +17,7 @@ struct BwEntry {
   std::array<uint64_t, kWords> words;
   uint64_t row;
 
-  // The arrays' own comparison is a call.
+  // std::array's comparison compiles to a call.
   bool has_key(const std::array<uint64_t, kWords>& key) const {
     uint64_t apart = 0;
     for (size_t i = 0; i < kWords; ++i) apart |= words[i] ^ key[i];
@@ -36,9 +35,9 @@ struct BwEntry {
     }
   }
 
-  // Of the key's words, and behind them the RowId.
+  // Word i of the key; behind its last word, the RowId.
   uint64_t word(size_t i) const { return i < kWords ? words[i] : row; }
-  // Two words as one number, from this one on.
+  // Words i and i + 1 as one number.
   base::uint128_t wide(size_t i) const { return base::uint128_t{words[i]} << 64 | word(i + 1); }
 
   // Greater than every entry: no row has this id.
@@ -60,7 +59,7 @@ class BwNode {
   // No other node of the tree ever has the same birth; kNoBirth: the node has left the tree. A
   // block may be asked while it becomes the next node.
   uint64_t birth() const {
-    // relaxed: a number. Who has it from a node in the tree has seen that node.
+    // relaxed: only a number. Whoever got it from a node in the tree has seen that node.
     return std::atomic_ref(const_cast<uint64_t&>(birth_)).load(std::memory_order_relaxed);
   }
   void set_birth(uint64_t birth) {
@@ -69,7 +68,7 @@ class BwNode {
   }
 
  private:
-  uint64_t birth_;  // not initialised: that would be no atomic store
+  uint64_t birth_;  // not initialised, since that would not be an atomic store
 
  public:
   uint32_t level = 0;  // 0: a leaf

@@ -1,5 +1,5 @@
-// BwGroup: up to kMax ways down a BwTree at once, so that their misses overlap: each takes one step
-// while what the others will look at is on its way.
+// BwGroup: up to kMax descents of a BwTree at once, so that their cache misses overlap: each takes
+// one step while the others' next nodes are being fetched.
 //
 // Threads    as the tree's readers.
 
@@ -28,9 +28,9 @@ class BwGroup {
  public:
   static constexpr size_t kMax = 16;
 
-  // The leaves that have the places of up to kMax entries: all go down one level at a time, and
-  // the next nodes are fetched while the others are searched. A way that meets something old (P2)
-  // ends at null or above the leaves. Of the leaves, the heads are fetched.
+  // Descends to the leaves of up to kMax entries together, one level at a time, prefetching the
+  // next nodes of some while others are searched; of leaves, the heads. A descent that meets an old
+  // state (P2) yields null or an inner node.
   static void descend(const Pages& pages_of_tree, std::span<const Entry> entries,
                       std::span<Node*> nodes) {
     std::array<const Word*, kMax> pages;
@@ -51,7 +51,7 @@ class BwGroup {
       }
     }
   }
-  // Likewise, by hints where there are some: null where its leaf has left the tree.
+  // As above, by hints where there are any; null where a hint's leaf has left the tree.
   template <class Hints>
   static void descend(const Pages& pages, std::span<const Entry> entries, std::span<Node*> nodes,
                       const Hints* hints) {
@@ -74,12 +74,12 @@ class BwGroup {
     Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(leaf);
   }
 
-  // Where a way ended at null or above the leaves: null.
+  // Null where a descent yielded null or an inner node.
   static const Leaf* leaf_or_null(const Node* node) {
     const bool is_leaf = node != nullptr && node->level == 0;
     return is_leaf ? static_cast<const Leaf*>(node) : nullptr;
   }
-  // Fetches `count` entries of the leaves from each start on.
+  // Prefetches `count` entries of the leaves from each start on.
   static void fetch_entries(std::span<const Entry> starts, std::span<Node* const> nodes,
                             size_t count) {
     std::array<const Leaf*, kMax> leaves;
@@ -94,8 +94,8 @@ class BwGroup {
     }
   }
 
-  // How many of each leaf's sorted entries are less, of leaves that are known: one step of all
-  // binary searches at a time, so that a search costs only the lines that it looks at.
+  // For each leaf that is not null, the number of sorted entries that are less. All binary searches
+  // take one step at a time, with prefetches, so a search costs only the lines that it looks at.
   static void search(std::span<const Entry> wanted, std::span<const Leaf* const> leaves,
                      std::span<uint32_t> places) {
     std::array<const Entry*, kMax> from;
@@ -123,7 +123,7 @@ class BwGroup {
   }
 
  private:
-  // Null: a leaf, or something old on the way down (P2).
+  // Null: the node is a leaf, or an old state was met (P2).
   static const Word* next_page(const Node* node, const Entry& entry) {
     if (node == nullptr || node->level == 0) return nullptr;
     const auto& inner = *static_cast<const Inner*>(node);

@@ -1,17 +1,15 @@
-// BwHints: leaves of a BwTree that are worth a try before the way down from the root.
+// BwHints: leaves of a BwTree to try before descending from the root.
 //
-// Keys often begin with what they are grouped by (a district, an account), and each group has one
-// place where its entries come (the newest order) and one where they go. Hints remember, for the
-// first word of a key, the two leaves that operations on such keys were in last, with the leaves'
-// bounds, so that ones that will not do cost their lines and no more. Four levels of a cold tree
-// cost as many misses.
+// Keys often start with a group (district, account), and a group has one place where entries arrive
+// and one where they leave. For each first word, hints keep the last two leaves used and their
+// bounds, so a miss costs only the hint's cache lines; descending a cold tree costs a miss a level.
 //
-// A leaf's bounds never change, and its birth tells whether it is still the leaf that was noted.
-// One that is frozen may have been replaced already; one that is not is in the tree.
+// A leaf's bounds never change. Its birth shows whether the block still holds that leaf; a frozen
+// leaf may have been replaced, any other is in the tree.
 //
-// Threads    one worker's; the leaves are all workers'.
-// Memory     2 kPlaces hints of a line or two, from the first note on; none for keys that have one
-//            word or many, nor while the tree is one leaf.
+// Threads    hints belong to one worker, the leaves to all.
+// Memory     2 * kPlaces hints of a cache line or two, from the first note on; none while the tree
+//            is one leaf, and none for keys of one word or of many (kUseful).
 
 #pragma once
 
@@ -41,15 +39,16 @@ class BwHints {
     uint64_t birth = BwNode::kNoBirth;  // also where the leaf was replaced before it was noted
 
     bool covers(const Entry& entry) const { return !(entry < low) && entry < high; }
-    // null: the leaf is, or may be, in the tree no more.
+    // null: the leaf has left the tree, or may have.
     Leaf* leaf_in_tree() const {
       if (birth == BwNode::kNoBirth || leaf->birth() != birth) return nullptr;
-      // acquire: who froze and replaced it did so before it did what this worker has seen of it.
+      // acquire: whoever froze and replaced the leaf did so before its other changes that this
+      // worker has seen.
       return (leaf->status.load(std::memory_order_acquire) & kFrozen) == 0 ? leaf : nullptr;
     }
   };
 
-  // Of the leaf that has the place of the entry, or had it; null: none is known.
+  // The hint of the leaf that has, or had, the place of the entry; null: none is known.
   const Hint* find(const Entry& entry) const {
     if (places_ == nullptr) return nullptr;
     for (const Hint& hint : places_[place_of(entry)]) {
@@ -57,7 +56,7 @@ class BwHints {
     }
     return nullptr;
   }
-  // The one that was noted last for the first word of the entry; null: none was.
+  // The hint noted last for the first word of the entry; null: there is none.
   const Hint* newest(const Entry& entry) const {
     if (places_ == nullptr) return nullptr;
     const Hint& hint = places_[place_of(entry)][0];
@@ -66,11 +65,11 @@ class BwHints {
   void note(const Entry& entry, Leaf* leaf) {
     if constexpr (kUseful) {
       if (places_ == nullptr) {
-        if (is_whole_tree(*leaf)) return;  // there is no way down to spare
+        if (is_whole_tree(*leaf)) return;  // there is no descent to save
         places_ = std::make_unique<Place[]>(kPlaces);
       }
       Place& place = places_[place_of(entry)];
-      if (!place[0].covers(entry)) place[1] = place[0];  // it has not become this leaf
+      if (!place[0].covers(entry)) place[1] = place[0];  // otherwise it was this leaf
       place[0] = {leaf->low, leaf->high, leaf, leaf->birth()};
     }
   }

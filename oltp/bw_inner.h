@@ -4,12 +4,12 @@
 //
 //   separators  every entry below children[i] is less than separators[i], and not less than
 //               separators[i - 1]; the last one is the node's upper bound.
-//   heads       64 bits of each separator but the last, from behind the bits that all of these have
-//               in front in common; signed, since that is what AVX2 compares. Nearly always they
-//               tell the separators apart. A search counts the lesser heads, eight at a time, in
-//               loads that do not wait for each other, where a binary search waits at each step.
+//   heads       64 bits of each separator but the last, taken behind their common prefix; signed,
+//               because AVX2 compares signed. They nearly always tell the separators apart. A
+//               search counts the lesser heads eight at a time, with independent loads, unlike the
+//               steps of a binary search.
 //
-// Immutable once published: whoever changes the tree builds another one, and seals it.
+// Immutable once published; a change of the tree builds and seals a new one.
 
 #pragma once
 
@@ -33,7 +33,7 @@ struct BwInner : BwNode {
   Word* children[kChildrenMax];
   Entry separators[kChildrenMax];
 
-  // The child to go to, if the entry does not lie beyond the node.
+  // The child to descend to, if the entry does not lie beyond the node.
   template <Bound kBound>
   uint32_t child_for(const Entry& entry) const {
     const uint32_t heads_count = count - 1;
@@ -58,7 +58,7 @@ struct BwInner : BwNode {
     return is_behind<kBound>(entry, separators[count - 1]);
   }
 
-  // When level, count, separators and children are there.
+  // Computes the heads, once level, count, separators and children are set.
   void seal() {
     const uint32_t heads_count = count - 1;
     word = 0;

@@ -1,23 +1,24 @@
-// BwLeaf: what changes one leaf of a BwTree: insertion, removal, freezing; and look-up in it.
+// BwLeaf: the operations on one leaf of a BwTree: insertion, removal, freezing and look-up.
 //
 // With several workers an insertion claims a slot, fills it and shows it:
 //
 //   status  --claim: + one claimed slot-->  --publish: + its visible bit-->
-//           --answer: + one answer--> the entry was there already
+//           --answer: + one answer-->       (the entry was there already)
 //
-// each one compare-and-swap of the whole status. Publication and answer fail if anything else was
-// published or answered since the look at the leaf's entries, so the look and what follows from it
-// are one atomic step, and nobody ever waits for a slot that is claimed only. That is what
-// uniqueness needs. The answer as well: two rows want a key, and the entry of one of them is there
-// from earlier on. Whoever comes second, to publish or to answer, sees the other row as it is.
-// A removal clears a visible bit or sets a dead one. Freezing sets kFrozen in status and in each
-// word of dead bits; from then on the leaf is constant and will be replaced (BwPages).
-// With one worker entries are moved in place, and nothing is read-modify-written, in leaves that
-// are tidy: without what several workers have left there.
+// Each transition is one compare-and-swap of the whole status. Publish and answer fail if another
+// entry was published or answered since the leaf was read, so reading and deciding are one atomic
+// step, and nobody waits for a slot that is only claimed. Uniqueness needs this. It also needs
+// answers: of two rows that want a key one of which already has an entry, the later to publish or
+// answer sees the other.
 //
-// Threads    the *_shared functions and freeze from any worker; the *_alone from the only one, on a
-//            tidy leaf.
-// Returns    nullopt: the leaf takes no change; it is full or frozen.
+// Erasing clears a visible bit or sets a dead bit. Freezing sets kFrozen in status and in all words
+// of dead bits; the leaf then never changes and will be replaced (BwPages). With one worker,
+// entries of a tidy leaf (no claimed slots, no dead bits) are moved in place without
+// read-modify-write.
+//
+// Threads    any worker may call the *_shared functions and freeze. The *_alone functions are for
+//            a single worker and a tidy leaf.
+// Returns    nullopt: the leaf takes no change, because it is full or frozen.
 
 #pragma once
 
@@ -69,13 +70,13 @@ struct BwLeaf {
   static std::optional<IndexInsert> insert_alone(Leaf* leaf, const Entry& entry,
                                                  const UniquenessCheck* check) {
     uint32_t at = leaf->count;
-    // Where keys ascend they go to the end, or behind the newest: no search.
+    // Ascending keys go to the end, or behind the newest entry, without a search.
     if (goes_between(*leaf, leaf->newest, entry)) {
       at = leaf->newest + 1;
     } else if (at == 0 || !(leaf->entries[at - 1] < Entry{entry.words, 0})) {
       at = first_of_interest(*leaf, entry, check);
       if (const auto found = look(*leaf, 0, at, entry, check)) return found;
-      // With a check, other rows of the key lie in between.
+      // With a check, the search stopped at the first row of the key; skip the lesser ones.
       while (at < leaf->count && leaf->entries[at] < entry) ++at;
     }
     if (leaf->count == Nodes::kEntriesMax) return std::nullopt;
@@ -96,7 +97,7 @@ struct BwLeaf {
       uint64_t bits = dead.load(std::memory_order_acquire);
       while ((bits & bit) == 0) {
         if ((bits & Nodes::kFrozen) != 0) return std::nullopt;
-        // acq_rel: who adds the entry again has seen the bit, and shows it with the entry.
+        // acq_rel: whoever adds the entry again has seen the bit, and publishes it with the entry.
         if (dead.compare_exchange_weak(bits, bits | bit, std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
           return true;
@@ -126,12 +127,12 @@ struct BwLeaf {
     return true;
   }
 
-  // Visits the entries with the key of `from` that are not less. False: the visitor has had enough.
+  // Visits the entries with the key of `from` that are not less. False: the visitor stopped.
   template <class Visit>
   static bool find_in(const Leaf& leaf, const Entry& from, const Visit& visit) {
     return find_at(leaf, Nodes::lower_bound(leaf.entries, leaf.count, from), from, visit);
   }
-  // `at`: of the sorted entries, how many are less.
+  // `at`: the number of sorted entries that are less.
   template <class Visit>
   static bool find_at(const Leaf& leaf, uint32_t at, const Entry& from, const Visit& visit) {
     // seq_cst: pairs with the publication of a slot; see insert_spanning.
@@ -151,13 +152,14 @@ struct BwLeaf {
   }
 
   static void freeze(Leaf* leaf) {
-    // acq_rel: what was published or erased before is in the copy that will be made.
+    // acq_rel: the copy will have all that was published or erased before.
     leaf->status.fetch_or(Nodes::kFrozen, std::memory_order_acq_rel);
     // acq_rel: likewise.
     for (auto& dead : leaf->dead) dead.fetch_or(Nodes::kFrozen, std::memory_order_acq_rel);
   }
 
-  // Appends the live entries of `from`, which is frozen or one's own, to the sorted ones of `to`.
+  // Appends the live entries of `from`, which is frozen or the caller's own, to the sorted ones of
+  // `to`.
   static void append_live(const Leaf& from, Leaf* to) {
     to->newest = to->count + from.newest;
     if (Nodes::is_plain(from)) {
@@ -175,7 +177,7 @@ struct BwLeaf {
     }
   }
 
-  // Sorted entries and nothing else, not even claimed.
+  // Sorted entries and nothing else, not even claimed slots.
   static bool is_tidy(const Leaf& leaf) {
     // relaxed: one worker.
     uint64_t bits = leaf.status.load(std::memory_order_relaxed);
@@ -191,14 +193,15 @@ struct BwLeaf {
   }
 
  private:
-  // Behind this one of the sorted entries, and before the next; neither has the entry's key.
+  // True if the entry belongs right behind sorted entry `at`, and neither that nor the next has its
+  // key.
   static bool goes_between(const Leaf& leaf, uint32_t at, const Entry& entry) {
     if (at >= leaf.count || !(leaf.entries[at] < Entry{entry.words, 0})) return false;
     if (at + 1 == leaf.count) return true;
     const Entry& next = leaf.entries[at + 1];
     return entry < next && !entry.has_key(next.words);
   }
-  // Of a queue, the oldest that lives.
+  // Tries the oldest live entry first: a queue erases that one.
   static uint32_t place_to_erase(const Leaf& leaf, const Entry& entry) {
     uint64_t dead[Nodes::kDeadWords];
     // relaxed: a guess.
@@ -210,15 +213,15 @@ struct BwLeaf {
   }
   static uint32_t first_of_interest(const Leaf& leaf, const Entry& entry,
                                     const UniquenessCheck* check) {
-    // Where keys ascend they come behind the newest.
+    // Ascending keys come behind the newest entry.
     if (goes_between(leaf, leaf.newest, entry)) return leaf.newest + 1;
     Entry first = entry;
     if (check != nullptr) first.row = 0;
     return Nodes::lower_bound(leaf.entries, leaf.count, first);
   }
 
-  // What the leaf's entries mean for this one; nullopt: nothing is in its way. All other rows are
-  // asked about before the entry counts as present.
+  // The outcome that the leaf's entries dictate for this one; nullopt: it may be inserted. All
+  // other rows are checked before the entry counts as present.
   static std::optional<IndexInsert> look(const Leaf& leaf, uint64_t status, uint32_t first,
                                          const Entry& entry, const UniquenessCheck* check) {
     bool present = false;
@@ -231,7 +234,7 @@ struct BwLeaf {
       }
     };
     for (uint32_t i = first; i < leaf.count && leaf.entries[i].has_key(entry.words); ++i) {
-      // acquire: an entry that is dead may be added again.
+      // acquire: a dead entry may have been added again.
       const uint64_t bits = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
       if ((bits >> (i % Nodes::kDeadBits) & 1) == 0) meet(leaf.entries[i]);
       if (check == nullptr) break;
@@ -254,7 +257,7 @@ struct BwLeaf {
   }
 
  public:
-  // What another row with the key means; nullopt: nothing.
+  // The outcome that another row with the key dictates; nullopt: none.
   static std::optional<IndexInsert> verdict_on(base::RowId row_id, const UniquenessCheck& check) {
     switch (check(row_id)) {
       case KeyVerdict::kTaken: return IndexInsert::kTaken;

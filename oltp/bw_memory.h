@@ -1,17 +1,18 @@
 // BwMemory: nodes, mapping words and swap descriptors of one BwTree.
 //
-// A structure change works in a lane: free lists, and what it took out of the tree. With several
-// workers it takes the first lane that nobody is in; there is one for each that there may be, so
-// nobody waits. With one worker it is always the first.
+// A structure change works in a lane: free lists, and the blocks that it removed from the tree.
+// There are as many lanes as there may be workers, and a change takes the first free one, so it
+// never waits. With one worker that is always the first.
 //
 //   node, page: idle --take--> in the tree --retire--> retired --reclaim()--> idle
 //                         \--give_back: never published--> free in its lane, then idle
 //
-// Threads    enter from any worker; a lane belongs to whoever holds its guard. reclaim,
-//            set_concurrency and the counts: when no operation is under way (the batch boundary).
-// Memory     nodes and ids are recycled, whichever lane they came from and went to. Nothing that a
-//            reader may still look at is reused before reclaim(): readers need no epochs. With one
-//            worker it is reused at once.
+// Threads    any worker may call enter; a lane belongs to whoever holds its guard. reclaim,
+//            set_concurrency and the counts need a time when no operation runs (the batch
+//            boundary).
+// Memory     nodes and pages are recycled, whichever lane they came from and went to. Nothing that
+//            a reader may still look at is reused before reclaim(), so readers need no epochs. With
+//            one worker it is reused at once.
 
 #pragma once
 
@@ -31,7 +32,7 @@
 
 namespace diptych::oltp {
 
-// kNodeBytes: of the largest node.
+// kNodeBytes: the size of the largest node.
 template <size_t kNodeBytes, template <class> class Atomic>
 class BwMemory {
  public:
@@ -134,7 +135,7 @@ class BwMemory {
     if (is_alone()) return Guard(lanes_[0].get());
     for (size_t i = 0;; i = (i + 1) % kLanes) {
       Lane* const lane = lanes_[i].get();
-      // relaxed: only spares an exchange that would fail.
+      // relaxed: only saves an exchange that would fail.
       if (lane->taken_.load(std::memory_order_relaxed)) continue;
       // acquire: pairs with the last one's release.
       if (lane->taken_.exchange(true, std::memory_order_acquire)) continue;
@@ -146,7 +147,7 @@ class BwMemory {
   void reclaim() {
     for (const auto& supply : supplies_) supply->forget_taken();
     for (auto& lane : lanes_) {
-      if (!lane->was_taken_) return;  // nor was any behind it
+      if (!lane->was_taken_) return;  // nor were the lanes behind it
       lane->was_taken_ = false;
       for (size_t use = 0; use < supplies_.size(); ++use) {
         supplies_[use]->put_back(&lane->free_[use]);

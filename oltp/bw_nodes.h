@@ -3,12 +3,12 @@
 //   leaf    | birth | level 0 | count | newest | status | dead bits | low | high | sorted | added |
 //   inner   | birth | level   | count | ...                                            (bw_inner.h)
 //
-//   birth   tells a node from what its block was before, and will be (BwNode).
-//   sorted  `count` entries in order; with several workers they never change, and the bit of one
-//           that is erased is set among the dead bits (63 a word).
+//   birth   distinguishes the node from earlier and later ones in its block (BwNode).
+//   sorted  `count` entries in order; with several workers they never change, and erasing one sets
+//           its dead bit (63 a word).
 //   added   slots behind them, at most kAddedMax, in the order in which they were claimed.
 //   status  | frozen: 63 | answers: 40-62 | claimed slots: 32-39 | visible slots: 0-31 |
-//   low     no entry of the leaf is less; `high`: every one is less.
+//   low     no entry of the leaf is less than `low`, and all are less than `high`.
 //   page    a node's id: the address of its mapping word, which holds the node's present address.
 
 #pragma once
@@ -40,7 +40,7 @@ struct BwNodes {
   static constexpr uint32_t kDeadBits = 63;
   static constexpr uint32_t kDeadWords = (kEntriesMax + kDeadBits - 1) / kDeadBits;
 
-  // Of status and of the words of dead bits: the leaf is being replaced, nothing changes any more.
+  // In status and in words of dead bits: the leaf is being replaced, and no longer changes.
   static constexpr uint64_t kFrozen = uint64_t{1} << 63;
   static constexpr uint32_t kClaimedShift = 32;
   static constexpr uint64_t kOneClaimed = uint64_t{1} << kClaimedShift;
@@ -75,7 +75,7 @@ struct BwNodes {
   }
 
   // The number of entries that are less. One pair of words tells nearly all entries of a leaf
-  // apart: the first pair, or, of long keys, the one behind what they have in front in common.
+  // apart: the first pair, or, for long keys, the first behind the words that all have in common.
   static uint32_t lower_bound(const Entry* entries, uint32_t count, const Entry& entry) {
     size_t word = 0;
     if constexpr (kWords > 2) {
@@ -87,7 +87,7 @@ struct BwNodes {
       }
     }
     const base::uint128_t wanted = entry.wide(word);
-    // Of a queue, the oldest.
+    // The oldest entry of a queue.
     if (count != 0 && wanted <= entries->wide(word) && !(*entries < entry)) return 0;
     const uint32_t at =
         count_first(entries, count, [&](const Entry& other) { return other.wide(word) < wanted; });
@@ -101,13 +101,13 @@ struct BwNodes {
     return kBound == Bound::kBefore ? leaf.high < entry : !(entry < leaf.high);
   }
 
-  // All that a search may look at, so that it waits for memory once, and not at every step.
+  // Prefetch all that a search may look at, so that it waits for memory once, not at every step.
   static void prefetch_leaf(const Node* node) { prefetch<sizeof(Leaf)>(node); }
   static void prefetch_inner(const Node* node) {
     prefetch<sizeof(Inner) - sizeof(Inner::separators)>(node);
   }
-  // How many of the entries, the first of them, are below. Without branches on what the comparison
-  // says: it is a coin toss; the number of rounds depends on the count alone.
+  // The number of entries, from the first on, that are below. There is no branch on the comparison,
+  // whose result is a coin toss; the number of rounds depends on the count alone.
   template <class IsBelow>
   static uint32_t count_first(const Entry* entries, uint32_t count, const IsBelow& is_below) {
     const Entry* from = entries;
@@ -129,7 +129,7 @@ struct BwNodes {
     }
   }
 
-  // The first sorted entry from this one on of which no dead bit is set; else the leaf's count.
+  // The first sorted entry from `at` on whose dead bit is clear; the leaf's count if there is none.
   // `dead`: the leaf's words, or a copy.
   template <class Words>
   static uint32_t live_from(const Leaf& leaf, const Words& dead, uint32_t at) {
@@ -143,16 +143,16 @@ struct BwNodes {
     return std::min(at, leaf.count);
   }
 
-  // Sorted entries that live, and nothing else.
+  // True if the leaf has live sorted entries and no others.
   static bool is_plain(const Leaf& leaf) {
-    // seq_cst, and acquire: as in LeafView, which this saves.
+    // seq_cst, and acquire below: as in LeafView, which this saves.
     uint64_t others = visible(leaf.status.load(std::memory_order_seq_cst));
     // acquire: likewise.
     for (const auto& dead : leaf.dead) others |= dead.load(std::memory_order_acquire) & ~kFrozen;
     return others == 0;
   }
 
-  // What a leaf held at one moment, in order: the sorted entries that live, and the visible added.
+  // A leaf's entries at one moment, in order: the live sorted ones, and the visible added ones.
   class LeafView {
    public:
     struct Place {
@@ -161,7 +161,8 @@ struct BwNodes {
     };
 
     explicit LeafView(const Leaf& leaf) : leaf_(leaf) {
-      // seq_cst: pairs with the publication of a slot; in one order with others' (BwTree::insert).
+      // seq_cst: pairs with the publication of a slot; in one order with others'
+      // (BwTree::insert_spanning).
       const uint64_t status = leaf.status.load(std::memory_order_seq_cst);
       for (uint32_t i = 0; i < kDeadWords; ++i) {
         // acquire: an entry that was erased and added again is not seen twice: whoever published
@@ -206,7 +207,7 @@ struct BwNodes {
       }
       return some_sorted ? &leaf_.entries[--place->sorted] : nullptr;
     }
-    // The visible slot that was claimed last; null if there is none.
+    // The visible entry whose slot was claimed last; null if there is none.
     const Entry* newest_added() const {
       if (added_ == 0) return nullptr;
       return &leaf_.entries[leaf_.count + *std::max_element(order_, order_ + added_)];

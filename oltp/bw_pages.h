@@ -1,4 +1,4 @@
-// BwPages: the pages of a BwTree, the way down, and every change of the tree's structure.
+// BwPages: the pages of a BwTree, the descent to a leaf, and every change of the tree's structure.
 //
 // A page is named by its mapping word; inner nodes name their children by these words. Structure
 // changes build new nodes beside the old ones and show them in one atomic step:
@@ -9,18 +9,19 @@
 //   merge        parent, left, right          3 words
 //   last merge   root, left, right            3 words   the merged node becomes the root
 //
-// There is never a half-done change to meet. A leaf is frozen first; whoever wants to change a
-// frozen leaf replaces it himself, so a stalled worker stops nobody. A step that fails leaves all
-// as it was, and its caller starts again from the root.
+// No half-done change is ever visible. A leaf is frozen first, and any worker that meets a frozen
+// leaf may replace it, so a stalled worker blocks nobody. A failed step changes nothing, and its
+// caller restarts at the root.
 //
-// Threads    any worker; reads take the words as they are and never help. check and count_entries:
-//            when no operation is under way.
+// Threads    any worker; reads resolve the words that they meet and never help. check and
+//            count_entries need a time when no operation runs.
 //
 // Invariants (check())
 //   P1  The children of an inner node cover its range without gap or overlap, on one level.
 //   P2  A page's lower bound never changes; its upper bound does only together with its parent.
-//       So a way down that meets an entry beyond a node read something old, and starts again.
-//   P3  The root is page root_ for ever, and has at least two children if it is an inner node.
+//       So if a descent meets a node that does not cover the entry, it has read an old state, and
+//       restarts.
+//   P3  The root is always page root_, and has at least two children if it is an inner node.
 //   P4  Every page and node that is neither free nor retired is reachable from the root.
 //   P5  A node that left the tree is not reused while an operation is under way (BwMemory), so
 //       addresses satisfy M2 of MultiWordCas.
@@ -53,7 +54,7 @@ class BwPages {
     Inner* node;
     uint32_t child;
   };
-  // The way to a leaf: steps[0] is its parent's, steps[height - 1] the root's.
+  // The descent to a leaf: steps[0] is at its parent, steps[height - 1] at the root.
   struct Path {
     Word* page;
     Leaf* leaf;
@@ -79,7 +80,7 @@ class BwPages {
     return value == Memory::kGonePage ? nullptr : reinterpret_cast<Node*>(value);
   }
   Node* root() const { return node_of(*root_); }
-  // On its way into the cache; null if it is gone.
+  // Also prefetches the child; null if it is gone.
   static Node* child_of(const Inner& inner, uint32_t child) {
     Node* const node = node_of(*inner.children[child]);
     if (node == nullptr) return node;
@@ -87,7 +88,7 @@ class BwPages {
     return node;
   }
 
-  // The leaf that has the place of the entry, or of what lies before it.
+  // The leaf with the place of the entry, or with the last one before it.
   template <Bound kBound>
   Leaf* descend(const Entry& entry) const {
     while (true) {
@@ -103,19 +104,20 @@ class BwPages {
       if (!Nodes::template lies_beyond<kBound>(*leaf, entry)) return leaf;
     }
   }
-  // Notes the way, for whoever may change the structure.
+  // Also records the path, for a change of the structure.
   Leaf* descend(const Entry& entry, Path* path) const {
     while (!try_descend(entry, path)) continue;
     return path->leaf;
   }
 
-  // The path's leaf took no change for `entry`: makes a leaf that will, or that is closer to it.
+  // Called if the path's leaf could take no change for `entry`: makes a leaf that will, or takes a
+  // step towards one.
   void make_room(const Path& path, const Entry& entry);
-  // The page on this level (0: the leaf) around the entry has become small: merges it with a
-  // neighbour under the same parent, if that is small enough, and then looks at the parent.
+  // Called if the page around the entry on this level (0: the leaf) has become small: merges it
+  // with a neighbour under the same parent, if both fit in one, and then looks at the parent.
   void shrink(const Entry& entry, uint32_t level);
 
-  // While nobody uses the tree, which is empty: the nodes below this one are it (bw_build.h).
+  // Makes this node the root of an empty tree that nobody uses (bw_build.h).
   void replace_root(Node* node) {
     DIPTYCH_CHECK(root()->level == 0 && root()->count == 0, "the tree is empty");
     memory_.enter()->retire(root());
@@ -139,7 +141,7 @@ class BwPages {
     uint64_t pages = 0;
   };
 
-  // What a child of the path's node on this level is replaced by, and the page behind it.
+  // What replaces the path's node on a level: two halves, their pages, the separator between them.
   struct Halves {
     Word* left_page;
     Node* left;
@@ -148,7 +150,7 @@ class BwPages {
     Entry separator;
   };
 
-  enum class Merge { kDone, kDoesNotFit, kOvertaken };  // the last: by a change of the same pages
+  enum class Merge { kDone, kDoesNotFit, kOvertaken };  // kOvertaken: the pages have changed
 
   static void put(Word* page, Node* node) {
     // relaxed: the page is not in the tree yet; the swap that shows it publishes this.

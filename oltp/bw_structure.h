@@ -15,7 +15,7 @@ namespace diptych::oltp {
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 void BwPages<kWords, kNodeBytes, Atomic>::make_room(const Path& path, const Entry& entry) {
   auto lane = memory_.enter();
-  // A split needs room in the parent. Only a leaf with dead entries would not need it.
+  // A split needs room in the parent. Only a leaf with dead entries might need none.
   if (path.height > 0 && path.steps[0].node->count == Nodes::kChildrenMax) {
     split_inner(lane, path, 1);
     return;
@@ -38,8 +38,8 @@ void BwPages<kWords, kNodeBytes, Atomic>::make_room(const Path& path, const Entr
   }
 }
 
-// `left` is a copy of the path's leaf; where inserts ascend (also in the midst of the tree, one run
-// per district, say), it is cut at the point of insertion, so that runs leave full leaves behind.
+// `left` is a copy of the path's leaf. If inserts ascend (also within the tree, as with a run for
+// each district), it is cut at the point of insertion, so that runs leave full leaves behind.
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 bool BwPages<kWords, kNodeBytes, Atomic>::split_leaf(typename Memory::Guard& lane, const Path& path,
                                                      Leaf* left, const Entry& entry) {
@@ -57,7 +57,7 @@ bool BwPages<kWords, kNodeBytes, Atomic>::split_leaf(typename Memory::Guard& lan
   std::copy(left->entries + stay, left->entries + count, right->entries);
   left->count = stay;
   left->newest = std::min(left->newest, stay - 1);
-  // Without the row where keys differ, so that all entries of a key stay in one leaf.
+  // The separator has no row where keys differ, so that all entries of a key stay in one leaf.
   Entry separator = stay == count ? entry : right->entries[0];
   if (separator.words != left->entries[stay - 1].words) separator.row = 0;
   right->low = separator;
@@ -66,7 +66,7 @@ bool BwPages<kWords, kNodeBytes, Atomic>::split_leaf(typename Memory::Guard& lan
   return show_halves(lane, path, 0, path.leaf, {path.page, left, nullptr, right, separator});
 }
 
-// Splits the path's node on this level; first its parent, if that is full, and nothing else then.
+// Splits the path's node on this level, or, if its parent is full, the parent instead.
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 bool BwPages<kWords, kNodeBytes, Atomic>::split_inner(typename Memory::Guard& lane,
                                                       const Path& path, uint32_t level) {
@@ -154,7 +154,7 @@ auto BwPages<kWords, kNodeBytes, Atomic>::with_child(typename Memory::Guard& lan
   return copy;
 }
 
-// The child behind `left` is gone, and its range is left's.
+// A copy without the child behind `left`, whose range becomes that of `left`.
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 auto BwPages<kWords, kNodeBytes, Atomic>::without_child(typename Memory::Guard& lane,
                                                         const Inner& parent, uint32_t left) const
@@ -180,7 +180,7 @@ void BwPages<kWords, kNodeBytes, Atomic>::shrink(const Entry& entry, uint32_t le
     // A single child cannot merge, but its parent can, and then it has a neighbour.
     if (children > 1) {
       const Merge merge = try_merge(path, level);
-      if (merge == Merge::kOvertaken) continue;  // who overtook may not have merged this page
+      if (merge == Merge::kOvertaken) continue;  // that change may not have merged this page
       if (merge == Merge::kDone && std::exchange(was_alone, false)) {
         --level;
         continue;
@@ -193,8 +193,8 @@ void BwPages<kWords, kNodeBytes, Atomic>::shrink(const Entry& entry, uint32_t le
   }
 }
 
-// An empty leaf merges with a full one too, and a node of a single child with a nearly full one:
-// they must not stay for ever.
+// An empty leaf also merges with a full one, and a node of a single child with a nearly full one:
+// otherwise they would stay for ever.
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 bool BwPages<kWords, kNodeBytes, Atomic>::fit_in_one(const Node* left, const Node* right) const {
   const bool leaves = left->level == 0;
@@ -238,13 +238,13 @@ auto BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t l
   Word* const right_page = parent->children[at + 1];
   Node* const left = node_of(*left_page);
   Node* const right = node_of(*right_page);
-  // What was read may belong to another state of the parent; then the swap fails.
+  // The children may belong to another state of the parent; then the swap fails.
   if (left == nullptr || right == nullptr) return Merge::kOvertaken;
   if (!fit_in_one(left, right)) return Merge::kDoesNotFit;
   if (level == 0 && !is_alone()) {
     Leaves::freeze(static_cast<Leaf*>(left));
     Leaves::freeze(static_cast<Leaf*>(right));
-    // Entries came meanwhile: the frozen are replaced.
+    // Entries were added meanwhile. Whoever meets the frozen leaves replaces them.
     if (!fit_in_one(left, right)) return Merge::kDoesNotFit;
   }
   auto lane = memory_.enter();

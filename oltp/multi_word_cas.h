@@ -16,11 +16,10 @@
 //
 // Invariants
 //   M1  Values have bit 0 clear.
-//   M2  Between two resets a word never has a value again that it had before: a late thread's
-//       compare-and-swap cannot mistake an old state for the present one. Addresses of memory that
-//       is reused only after the reset are such values.
-//   M3  A swap claims its words in ascending order, so that of any ring of swaps in each other's
-//       way one has all its words: helping ends, and nests no deeper than there are threads.
+//   M2  Between resets a word never returns to an earlier value, so a late compare-and-swap cannot
+//       succeed by mistake. Addresses qualify if their memory is reused only after a reset.
+//   M3  Words are claimed in ascending order, so in any cycle of blocked swaps one holds all its
+//       words: helping ends, and nests at most one level a thread.
 //   M4  When no swap is under way, no word holds a descriptor: each thread that may have put one
 //       into a word takes it out again before it returns.
 //

@@ -96,10 +96,8 @@ class BwTree {
   void prefetch_newest(const void* hint_near) const {
     const Leaf* const leaf = static_cast<const typename Hints::Hint*>(hint_near)->leaf_in_tree();
     if (leaf == nullptr) return;
-    // relaxed: a guess.
-    const uint32_t added = Nodes::claimed(leaf->status.load(std::memory_order_relaxed));
-    prefetch_lines(leaf->entries + leaf->newest, pages_.is_alone() ? 6 : 2);
-    if (!pages_.is_alone()) prefetch_lines(leaf->entries + leaf->count + added, 5);
+    pages_.is_alone() ? Leaves::prefetch_insert_alone(*leaf)
+                      : Leaves::prefetch_insert_shared(*leaf);
   }
 
   // Calls visit(RowId) for the rows with the key until it returns false.
@@ -248,11 +246,6 @@ class BwTree {
     return refused;
   }
 
-  static void prefetch_lines(const Entry* from, size_t lines) {
-    for (size_t line = 0; line < lines; ++line) {
-      __builtin_prefetch(reinterpret_cast<const char*>(from) + line * base::kLineBytes);
-    }
-  }
   const Leaf* next_leaf(const Entry& from, const Entry& upper) const {
     return from < upper ? pages_.template descend<Bound::kAtOrAfter>(from) : nullptr;
   }

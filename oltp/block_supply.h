@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/arena.h"
 #include "base/memory_place.h"
 
@@ -58,7 +59,7 @@ class BlockSupply {
  private:
   void* make() {
     ++made_;
-    return arena_.allocate(block_bytes_, std::min<size_t>(block_bytes_ & -block_bytes_, 64));
+    return arena_.allocate(block_bytes_, std::min(block_bytes_ & -block_bytes_, base::kLineBytes));
   }
   size_t idle_count() const {
     // relaxed: no take is under way.

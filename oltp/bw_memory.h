@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/alignment.h"
 #include "oltp/block_supply.h"
 #include "oltp/bw_entry.h"
 #include "oltp/index.h"
@@ -99,9 +100,9 @@ class BwMemory {
       (memory_->is_alone() ? free_ : retired_)[use].push_back(block);
     }
 
-    alignas(64) Atomic<bool> taken_{false};  // writer: who enters; then who is in
-    bool was_taken_ = false;                 // since reclaim(), by one of several workers
-    uint64_t next_birth_;                    // those of two lanes differ
+    alignas(base::kLineBytes) Atomic<bool> taken_{false};  // writer: who enters; then who is in
+    bool was_taken_ = false;  // since reclaim(), by one of several workers
+    uint64_t next_birth_;     // those of two lanes differ
     BwMemory* memory_;
     std::array<std::vector<void*>, 3> free_;     // [Use]
     std::array<std::vector<void*>, 3> retired_;  // [Use]

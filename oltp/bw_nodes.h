@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/alignment.h"
 #include "base/check.h"
 #include "base/int128.h"
 #include "oltp/bw_entry.h"
@@ -65,7 +66,8 @@ struct BwNodes {
       return high.has_key(key) && high.row != Entry::infinity().row;
     }
   };
-  static constexpr size_t kBytes = (std::max(sizeof(Leaf), sizeof(Inner)) + 63) / 64 * 64;
+  static constexpr size_t kBytes =
+      base::round_up(std::max(sizeof(Leaf), sizeof(Inner)), base::kLineBytes);
   static_assert(kEntriesMax <= 1u << 20 && kAddedMax <= 32, "slots have a bit each in status");
 
   static constexpr uint32_t visible(uint64_t status) { return static_cast<uint32_t>(status); }
@@ -123,9 +125,9 @@ struct BwNodes {
 
   template <size_t kFirstBytes>
   static void prefetch(const Node* node) {
-    constexpr size_t kLines = std::min<size_t>((kFirstBytes + 63) / 64, 64);
-    for (size_t i = 0; i < kLines; ++i) {
-      __builtin_prefetch(reinterpret_cast<const char*>(node) + i * 64);
+    constexpr size_t kBytesMax = 64 * base::kLineBytes;
+    for (size_t byte = 0; byte < std::min(kFirstBytes, kBytesMax); byte += base::kLineBytes) {
+      __builtin_prefetch(reinterpret_cast<const char*>(node) + byte);
     }
   }
 

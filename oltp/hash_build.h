@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/alignment.h"
 #include "oltp/hash_index.h"
 #include "oltp/index_build.h"
 
@@ -66,7 +67,7 @@ class HashBuild final : public IndexBuild {
     uint64_t hash;
     base::RowId row_id;
   };
-  struct alignas(64) Lane {
+  struct alignas(base::kLineBytes) Lane {
     size_t count = 0;
     std::array<Waiting, kWaiting> waiting;
     uint64_t placed = 0;

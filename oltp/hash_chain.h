@@ -26,13 +26,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/arena.h"
 #include "oltp/index.h"
 
 namespace diptych::oltp {
 
 template <template <class> class Atomic>
-struct alignas(64) HashBucket {
+struct alignas(base::kLineBytes) HashBucket {
   static constexpr size_t kEntries = 7;
   static constexpr uint32_t kHashBits = 28;  // the high ones of an entry
   static constexpr uint32_t kFanBits = 4;

@@ -38,6 +38,7 @@
 #include <new>
 #include <span>
 
+#include "base/alignment.h"
 #include "base/arena.h"
 #include "base/check.h"
 
@@ -65,7 +66,7 @@ class MultiWordCas {
  private:
   enum class Outcome : uint32_t { kUndecided, kSucceeded, kFailed };
 
-  struct alignas(64) Descriptor {
+  struct alignas(base::kLineBytes) Descriptor {
     Atomic<Outcome> outcome{Outcome::kUndecided};  // writers: whoever works on the swap, once
     uint32_t count = 0;
     std::array<Change, kWordsMax> changes{};  // by address (M3); as the descriptor is published
@@ -75,12 +76,12 @@ class MultiWordCas {
   static constexpr size_t kDescriptorBytes = sizeof(Descriptor);
 
   // Memory for descriptors: of one thread, in an arena. Any other class with a take_descriptor()
-  // will do that gives what is aligned to 64 bytes and stays as it is until no swap or read is
+  // will do that gives what is aligned to a cache line and stays as it is until no swap or read is
   // under way.
   class DescriptorPool {
    public:
     explicit DescriptorPool(base::NumaNode node) : arena_(node, 16 * 1024) {}
-    void* take_descriptor() { return arena_.allocate(kDescriptorBytes, 64); }
+    void* take_descriptor() { return arena_.allocate(kDescriptorBytes, base::kLineBytes); }
     void reset() { arena_.reset(); }
     size_t allocated_bytes() const { return arena_.allocated_bytes(); }
 

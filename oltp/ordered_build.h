@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "oltp/bw_build.h"
@@ -80,7 +81,7 @@ class OrderedBuild final : public IndexBuild {
 
  private:
   static constexpr uint64_t kStepEntries = 50'000;  // fewer are not worth a thread
-  struct alignas(64) Lane {
+  struct alignas(base::kLineBytes) Lane {
     Entry* first = nullptr;
     Entry* end = nullptr;
     Entry* limit = nullptr;

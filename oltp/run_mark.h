@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/alignment.h"
 #include "base/ids.h"
 
 namespace diptych::oltp {
@@ -20,7 +21,7 @@ struct RunningProcedure {
   uint64_t since_ns = 0;  // steady clock, at most 65 us too early
 };
 
-class alignas(64) RunMark {
+class alignas(base::kLineBytes) RunMark {
  public:
   static constexpr uint32_t kProceduresMax = 1U << 16;
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/types.h"
@@ -55,7 +56,7 @@ class TableRestore {
   base::Result<void> finish();
 
  private:
-  struct alignas(64) Lane {
+  struct alignas(base::kLineBytes) Lane {
     explicit Lane(StringDepot* depot) : strings(depot) {}
 
     StringMemory strings;

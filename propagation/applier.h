@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/for_each.h"
 #include "base/ids.h"
 #include "propagation/apply_steps.h"
@@ -87,13 +88,13 @@ class Applier {
     Records records() const { return std::span(pointers).first(count); }
   };
   // A cache line of its own, as tables run side by side; likewise the next.
-  struct alignas(64) TableState {
+  struct alignas(base::kLineBytes) TableState {
     std::deque<PartitionApplier> partitions;
     uint64_t order_ns = 0;
     uint64_t route_ns = 0;
   };
   // Of one table in one turn; another one's in the next, or in the next apply.
-  struct alignas(64) Slice {
+  struct alignas(base::kLineBytes) Slice {
     std::vector<const UpdateRecord*> ordered;  // by VID; not routed yet
     std::vector<Routed> routed;                // [partition], by VID
   };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/check.h"
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
@@ -93,7 +94,7 @@ class BlockChains {
   uint32_t at_ = kNone;   // the next of the block taken last
 };
 
-struct alignas(64) ApplyWorkspace {
+struct alignas(base::kLineBytes) ApplyWorkspace {
   std::vector<const UpdateRecord*> kept;        // of the slice, once updates are collapsed
   std::vector<const RowIndex::Entry*> entries;  // of the slice's records
   BlockChains updates;                          // of a phase

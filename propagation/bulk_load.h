@@ -41,6 +41,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/for_each.h"
 #include "base/ids.h"
 #include "propagation/applier.h"
@@ -70,7 +71,7 @@ class BulkLoad final : public LoadSink {
   using Chunk = std::vector<LoadedRow>;
 
   // A cache line of its own, as partitions run side by side.
-  struct alignas(64) PartitionLoad {
+  struct alignas(base::kLineBytes) PartitionLoad {
     PartitionApplier* applier;
     std::vector<storage::NewRow> waiting;  // B1
   };

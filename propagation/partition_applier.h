@@ -30,6 +30,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "base/alignment.h"
 #include "base/ids.h"
 #include "base/row_layout.h"
 #include "propagation/apply_workspace.h"
@@ -52,7 +53,7 @@ struct ApplyCounts {
   uint64_t changes() const { return inserts + updates + deletes; }
 };
 
-class alignas(64) PartitionApplier {
+class alignas(base::kLineBytes) PartitionApplier {
  public:
   static constexpr uint32_t kGroup = 64;
   static constexpr size_t kReadersMax = 1024;  // besides those of a slice

@@ -29,6 +29,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/ids.h"
@@ -70,9 +71,9 @@ class RowIndex {
   size_t memory_bytes() const;
 
  private:
-  struct alignas(64) Page {
+  struct alignas(base::kLineBytes) Page {
     uint32_t rows;
-    alignas(64) Entry entries[kPageRows];
+    alignas(base::kLineBytes) Entry entries[kPageRows];
   };
   struct Slot {
     uint64_t number = 0;

@@ -30,6 +30,7 @@
 #include <span>
 #include <utility>
 
+#include "base/alignment.h"
 #include "base/result.h"
 #include "storage/chunk_address.h"
 #include "storage/chunk_memory.h"
@@ -72,7 +73,7 @@ base::Result<void> check_chunk(const SavedChunk& saved, std::span<const std::byt
                                const BlockFile& file);
 
 // What a write touches comes first, in one cache line.
-class alignas(64) BufferedChunk : public Shared {
+class alignas(base::kLineBytes) BufferedChunk : public Shared {
  public:
   BufferedChunk() = default;  // empty: to be filled once
   BufferedChunk(const BufferedChunk&) = delete;

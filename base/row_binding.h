@@ -20,6 +20,7 @@
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "base/row_layout.h"
 #include "base/schema.h"
@@ -62,24 +63,22 @@ template <auto Member>
 inline constexpr ColumnId kColumn{column_of<Member>()};
 
 // Of the members' or columns' names and types, in their order: what tells structs of different
-// tables apart where only a number can be compared (FNV-1a).
+// tables apart where only a number can be compared.
 class ColumnsHash {
  public:
   constexpr void add(std::string_view name, const DataType& type, bool nullable) {
-    for (const char c : name) mix(static_cast<unsigned char>(c));
-    mix(0);  // ends the name
-    mix(static_cast<uint64_t>(type.kind));
-    mix(type.precision);
-    mix(type.scale);
-    mix(type.length);
-    mix(nullable ? 1 : 0);
+    for (const char c : name) hash_.add(static_cast<unsigned char>(c));
+    hash_.add(0);  // ends the name
+    hash_.add(static_cast<uint64_t>(type.kind));
+    hash_.add(type.precision);
+    hash_.add(type.scale);
+    hash_.add(type.length);
+    hash_.add(nullable ? 1 : 0);
   }
-  constexpr uint64_t value() const { return hash_; }
+  constexpr uint64_t value() const { return hash_.value(); }
 
  private:
-  constexpr void mix(uint64_t part) { hash_ = (hash_ ^ part) * 1099511628211U; }
-
-  uint64_t hash_ = 14695981039346656037U;
+  Fnv1a hash_;
 };
 template <Described Row>
 consteval uint64_t columns_hash() {

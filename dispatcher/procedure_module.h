@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "base/row_binding.h"
 #include "base/schema.h"
@@ -145,9 +146,9 @@ consteval uint64_t procedure_layout() {
       // What the way to a row reads where one worker runs.
       sizeof(oltp::Table), sizeof(oltp::TableIndex), sizeof(oltp::RowTable),
       sizeof(oltp::HashIndex), sizeof(oltp::RowSlot), sizeof(oltp::Undo)};
-  uint64_t hash = 14695981039346656037U;  // FNV-1a
-  for (const size_t size : sizes) hash = (hash ^ size) * 1099511628211U;
-  return hash;
+  base::Fnv1a hash;
+  for (const size_t size : sizes) hash.add(size);
+  return hash.value();
 }
 
 template <size_t kBytes>

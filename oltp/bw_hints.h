@@ -20,6 +20,7 @@
 #include <type_traits>
 
 #include "base/alignment.h"
+#include "base/hash.h"
 #include "oltp/bw_entry.h"
 
 namespace diptych::oltp {
@@ -29,7 +30,7 @@ template <class Leaf, uint64_t kFrozen>
 class BwHints {
  public:
   using Entry = std::remove_cvref_t<decltype(Leaf::low)>;
-  static constexpr size_t kPlaceBits = 10;
+  static constexpr uint32_t kPlaceBits = 10;
   static constexpr size_t kPlaces = size_t{1} << kPlaceBits;
 
   struct alignas(base::kLineBytes) Hint {
@@ -85,10 +86,7 @@ class BwHints {
   static bool is_whole_tree(const Leaf& leaf) {
     return !(Entry{} < leaf.low) && !(leaf.high < Entry::infinity());
   }
-  static size_t place_of(const Entry& entry) {
-    constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
-    return entry.words[0] * kGolden >> (64 - kPlaceBits);
-  }
+  static size_t place_of(const Entry& entry) { return base::spread(entry.words[0], kPlaceBits); }
 
   std::unique_ptr<Place[]> places_;
 };

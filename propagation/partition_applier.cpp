@@ -7,6 +7,7 @@
 #include "base/alignment.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "storage/buffered_chunk.h"
 
 namespace diptych::propagation {
@@ -18,7 +19,6 @@ constexpr size_t kSeenPlaces = 512;
 constexpr size_t kRecordsAhead = 32;  // whose lines, and so many whose index pages, are fetched
 constexpr size_t kPagesAhead = 16;
 constexpr size_t kLoadedTogether = 1024;
-constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void PartitionApplier::index_rows() {
 
 const UpdateReader* PartitionApplier::find_reader(const UpdateRecord& update) {
   const uint64_t key = UpdateReader::first_columns_of(update) + update.column_count;
-  const UpdateReader*& place = reader_places_[key * kMix >> (64 - std::countr_zero(kReaderPlaces))];
+  const UpdateReader*& place = reader_places_[base::spread(key, std::countr_zero(kReaderPlaces))];
   if (place != nullptr && place->is_of(update)) return place;
   const size_t hash = UpdateReader::hash_of(update);
   const auto [first, last] = readers_.equal_range(hash);
@@ -81,7 +81,7 @@ PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorks
     if (record.type == UpdateType::kUpdate && record.more == 0) {
       const UpdateReader* const reader = reader_of(record);
       const uint64_t key = record.row_id.value + reinterpret_cast<uintptr_t>(reader);
-      Seen& place = seen[key * kMix >> (64 - std::countr_zero(kSeenPlaces))];
+      Seen& place = seen[base::spread(key, std::countr_zero(kSeenPlaces))];
       if (place.reader == reader && place.row_id == record.row_id) {
         ++counts_.collapsed;
         ++counts_.updates;

@@ -32,6 +32,7 @@
 #include "base/alignment.h"
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/ids.h"
 
 namespace diptych::propagation {
@@ -81,7 +82,7 @@ class RowIndex {
   };
 
   static uint32_t place(base::RowId row_id) { return row_id.value % kPageRows; }
-  size_t home(uint64_t number) const { return number * 0x9e3779b97f4a7c15ULL >> shift_; }
+  size_t home(uint64_t number) const { return number * base::kGolden64 >> shift_; }
   // Of the slot that has the number, or of the free one where it belongs.
   size_t find_slot(uint64_t number) const {
     size_t at = home(number);

@@ -10,15 +10,13 @@
 #include <string>
 #include <type_traits>
 
+#include "base/split_mix.h"
+
 namespace diptych::oltp {
 
-// One-to-one, and without any pattern left: the finalizer of splitmix64 (Steele, Lea and Flood,
-// OOPSLA'14). It is not 0 for numbers below 2^63.
+// One-to-one, and without any pattern left. It is not 0 for numbers below 2^63.
 inline uint64_t mix(uint64_t number) {
-  number = (number + 1) * 0x9e3779b97f4a7c15;
-  number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
-  number = (number ^ number >> 27) * 0x94d049bb133111eb;
-  return number ^ number >> 31;
+  return base::split_mix((number + 1) * base::kSplitMixStep);
 }
 
 // Numbers below a limit (at most 2^32), a few cycles each; a look-up takes a hundred or more.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/hash.h"
 #include "base/string_ref.h"
 
 namespace diptych::olap {
@@ -36,8 +37,8 @@ class TextMemo {
     Entry key;
     static_assert(sizeof key.words == sizeof text);
     std::memcpy(key.words, &text, sizeof text);
-    constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
-    Entry& entry = entries_[(key.words[0] ^ key.words[1] * kMix) * kMix >> 58];
+    Entry& entry =
+        entries_[base::spread(key.words[0] ^ key.words[1] * base::kGolden64, kEntryBits)];
     ++asked_;
     if (entry.words[0] != key.words[0] || entry.words[1] != key.words[1]) {
       ++missed_;
@@ -49,12 +50,13 @@ class TextMemo {
 
  private:
   static constexpr uint32_t kVectorsSkipped = 15;
+  static constexpr uint32_t kEntryBits = 6;
   struct Entry {
     uint64_t words[2] = {UINT64_MAX, UINT64_MAX};  // no text has the size 2^32 - 1
     bool passes = false;
   };
 
-  std::array<Entry, 64> entries_;
+  std::array<Entry, 1U << kEntryBits> entries_;
   uint32_t asked_ = 0;  // in the current vector
   uint32_t missed_ = 0;
   uint32_t vectors_skipped_ = 0;

@@ -325,7 +325,7 @@ size_t CompressedBlock::look(Freeze freeze) {
       DecodeBuffer buffer;
       return encoding::encode(thawed->decode(0, row_slots_, &buffer));
     }();
-    DIPTYCH_CHECK(frozen.ok(), "C2: a block's columns are far below what a chunk takes");
+    DIPTYCH_CHECK(frozen.ok(), "K2: a block's columns are far below what a chunk takes");
     replace(&column, std::move(*frozen));
     column.thawed = false;
     column.quiet_looks = 0;

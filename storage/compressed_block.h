@@ -14,11 +14,11 @@
 // Memory     chunks are allocated by the thread that makes them, one of the replica's node.
 //
 // Invariants (with L1-L3 of leaf.h)
-//   C1  Dead rows have values of their own; what a column's chunk says of them is meaningless.
-//   C2  A column has at most text_bytes_max() of text, so that one thaw or freeze is a bounded
+//   K1  Dead rows have values of their own; what a column's chunk says of them is meaningless.
+//   K2  A column has at most text_bytes_max() of text, so that one thaw or freeze is a bounded
 //       pause: 64 MiB, and 1 KiB a row in blocks of more than 2^16 rows. Rows with more are kept in
 //       pages.
-//   C3  A chunk of a block that is its writer's own (leaf.h: cut) is in no other block where the
+//   K3  A chunk of a block that is its writer's own (leaf.h: cut) is in no other block where the
 //       column is `owned`.
 
 #pragma once
@@ -55,12 +55,14 @@ class CompressedBlock final : public Leaf {
   static constexpr uint32_t kQuietLooksMax = 1024;
 
   // `format`, in all of these: of the partition, which the block goes before.
-  // From full pages that tile the block's range, in the order of their ordinals. nullptr: C2.
+  // From full pages that tile the block's range, in the order of their ordinals.
+  // nullptr: a column has too much text (K2).
   // `buffers`: nullptr, or outlives it: without one the chunks stay in memory.
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format,
                                                std::span<const PlainLeaf* const> pages,
                                                BufferManager* buffers);
-  // From a block's rows, which all live and get the ordinals from first_ordinal on. nullptr: C2.
+  // From a block's rows, which all live and get the ordinals from first_ordinal on.
+  // nullptr: a column has too much text (K2).
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format, uint32_t first_ordinal,
                                                std::span<const NewRow> rows,
                                                BufferManager* buffers);
@@ -85,17 +87,18 @@ class CompressedBlock final : public Leaf {
   ColumnStorage storage(base::ColumnId column) const override;
 
   // As Partition::update, of rows that are all the block's. How many were written: fewer than there
-  // are where C2 forbids the next, of which nothing is changed.
+  // are where K2 forbids the next, of which nothing is changed.
   size_t write_cells(base::ColumnId column, std::span<const uint32_t> ordinals,
                      std::span<const std::byte* const> records, size_t cell_offset);
   void erase_row(uint32_t position) { clear_live(position); }
   // Of a block that is the writer's own, and its rows.
   void prefetch(std::span<const uint32_t> ordinals, base::ColumnId column) const {
-    const Column& of = columns_[column.value];
-    if (!of.owned) return;
-    of.chunk->prefetch(ordinals.size(), [rows = ordinals.data(), first = first_ordinal_](size_t i) {
+    const Column& to_write = columns_[column.value];
+    if (!to_write.owned) return;
+    const auto row_of = [rows = ordinals.data(), first = first_ordinal_](size_t i) {
       return rows[i] - first;
-    });
+    };
+    to_write.chunk->prefetch(ordinals.size(), row_of);
   }
 
   size_t thawed_columns() const { return thawed_columns_; }
@@ -129,7 +132,7 @@ class CompressedBlock final : public Leaf {
     bool nullable = false;
     bool thawed = false;
     bool written = false;  // since the last look
-    bool owned = false;    // C3
+    bool owned = false;    // K3
     bool settled = false;  // or would be no smaller
     uint32_t quiet_looks = 0;
     uint32_t quiet_looks_needed = kQuietLooks;
@@ -143,7 +146,7 @@ class CompressedBlock final : public Leaf {
 
   base::Result<PinnedColumn> pin(size_t column) const;
   static bool is_long_quiet(const Column& column);
-  // Makes C3 true: with a copy of the chunk, where others have it.
+  // Makes K3 true: with a copy of the chunk, where others have it.
   void own(Column* column);
   void replace(Column* column, encoding::ChunkBytes bytes);
   void put(Column* column, encoding::ChunkBytes bytes);
@@ -157,7 +160,7 @@ class CompressedBlock final : public Leaf {
   size_t write_numbers(const ColumnFormat& format, Column* column, const Cells& cells,
                        const ToKey& to_key);
   size_t write_texts(const ColumnFormat& format, Column* column, const Cells& cells);
-  // One cell, by whatever way there is. False: C2 forbids it.
+  // One cell, by whatever way there is. False: K2 forbids it.
   bool write(Column* column, uint32_t row, const encoding::Cell& cell) {
     return column->chunk->patch(row, cell) == encoding::Patch::kDone ||
            thaw_and_write(column, row, cell);

@@ -14,7 +14,7 @@
 // the empty text's, whether a row has it or not: there is always a run in front.
 //
 // It does not take a text for which no code is free, or no heap; nor one of over 1 KiB, so that
-// rows which share it cannot make a column that takes long to freeze (../compressed_block.h: C2).
+// rows which share it cannot make a column that takes long to freeze (../compressed_block.h: K2).
 // Spaced anew it has twice the codes and the heap, without texts that no row has any more; at most
 // as many codes as rows, or 256, so that this ends: then the chunk is thawed to plain texts.
 

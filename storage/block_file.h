@@ -98,7 +98,7 @@ class BlockFile {
 
   // For ChunkReader.
   int read_descriptor() const { return read_file_; }
-  bool reads_directly() const { return direct_; }
+  bool reads_directly() const { return direct_; }  // for tests
   // Reads on behind the first `bytes_read` bytes, until all of the chunk is there; blocking.
   [[nodiscard]] base::Result<void> read_rest(const ChunkAddress& address, size_t bytes_read,
                                              std::span<std::byte> pages) const;

@@ -35,6 +35,7 @@
 #include "storage/chunk_address.h"
 #include "storage/chunk_memory.h"
 #include "storage/encoding/chunk.h"
+#include "storage/encoding/chunk_bytes.h"
 #include "storage/kept_bytes.h"
 #include "storage/save_pace.h"
 #include "storage/shared_ref.h"

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/ids.h"
+#include "storage/encoding/chunk_bytes.h"
 #include "storage/encoding/chunk_header.h"
 #include "storage/free_pages.h"
 

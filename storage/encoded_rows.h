@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/encoding/chunk.h"
+#include "storage/encoding/chunk_bytes.h"
 #include "storage/leaf_format.h"
 #include "storage/plain_leaf.h"
 

@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "storage/encoding/chunk.h"
+#include "storage/encoding/chunk_bytes.h"
 #include "storage/encoding/chunk_header.h"
 
 namespace diptych::storage {

@@ -24,11 +24,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <type_traits>
-#include <vector>
 
-#include "storage/chunk_heap.h"
 #include "storage/encoding/column.h"
 
 namespace diptych::storage::encoding {
@@ -92,30 +89,5 @@ struct ChunkHeader {
   bool all_null() const { return null_rows == rows; }
 };
 static_assert(sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader>);
-
-// Memory of chunks: whole cache lines; of large ones, pages of the chunk heap, which lie in huge
-// pages: their first touch and random access cost less.
-template <class Value>
-struct CacheLineAllocator {
-  using value_type = Value;
-  static constexpr std::align_val_t kAlignment{64};
-  static constexpr size_t kHeapBytesMin = 16 * 1024;
-
-  CacheLineAllocator() = default;
-  template <class Other>
-  CacheLineAllocator(const CacheLineAllocator<Other>&) {}  // NOLINT: by design
-  Value* allocate(size_t count) {
-    const size_t bytes = count * sizeof(Value);
-    return static_cast<Value*>(bytes < kHeapBytesMin ? ::operator new(bytes, kAlignment)
-                                                     : take_chunk_pages(bytes));
-  }
-  void deallocate(Value* memory, size_t count) {
-    const size_t bytes = count * sizeof(Value);
-    if (bytes < kHeapBytesMin) return ::operator delete(memory, kAlignment);
-    return_chunk_pages(memory, bytes);
-  }
-  bool operator==(const CacheLineAllocator&) const { return true; }
-};
-using ChunkBytes = std::vector<std::byte, CacheLineAllocator<std::byte>>;
 
 }  // namespace diptych::storage::encoding

@@ -10,6 +10,7 @@
 
 #include "base/alignment.h"
 #include "base/check.h"
+#include "storage/encoding/chunk_bytes.h"
 #include "storage/encoding/chunk_header.h"
 
 namespace diptych::storage::encoding {

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "storage/encoding/chunk.h"
+#include "storage/encoding/chunk_bytes.h"
 #include "storage/encoding/chunk_header.h"
 #include "storage/encoding/column.h"
 

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "storage/encoding/codec.h"
+
+#include <algorithm>
 
 namespace diptych::storage::encoding {
 

@@ -17,6 +17,7 @@
 #include "oltp/row_version.h"
 #include "tests/mutant.h"
 #include "tests/oltp/stress_yield.h"
+#include "tests/oltp/wrong_reads.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
@@ -186,13 +187,7 @@ uint64_t run_grouped(uint32_t writes) {
     });
   }
   for (int i = 0; i < 2; ++i) {
-    readers.emplace_back([&] {
-      uint64_t found = 0;
-      // relaxed: a flag on its own.
-      while (!done.load(std::memory_order_relaxed)) found += row->read();
-      // relaxed: read after the join.
-      wrong.fetch_add(found, std::memory_order_relaxed);
-    });
+    readers.emplace_back([&] { count_wrong_reads(row.get(), done, &wrong); });
   }
   for (std::thread& writer : writers) writer.join();
   // relaxed: a flag on its own.

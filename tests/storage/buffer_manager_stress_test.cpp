@@ -200,19 +200,31 @@ class HeldWrite {
   bool is_held_ = false;
 };
 
-TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaiting) {
+// A replica with rows in blocks, whose writes to the disk can be held.
+struct HeldReplica {
+  HeldReplica() {
+    replica.keep_in(*BlockFile::create(directory.path(), held.step()), kBudget);
+    replica.add_table(schema);
+    for (uint32_t row = 0; row < kRows; ++row) {
+      test::insert_row(partition(), base::RowId(row), record.of(row, 0), record.strings_base());
+    }
+    partition().compact_all();
+  }
+  Partition& partition() { return replica.table(base::TableId(0)).partition(base::PartitionId(0)); }
+
   TemporaryDirectory directory;
   HeldWrite held;
   const base::TableSchema schema = numbers_schema();
-  Replica replica(StorageOptions{.block_rows = kBlockRowsMin});
-  replica.keep_in(*BlockFile::create(directory.path(), held.step()), kBudget);
-  replica.add_table(schema);
-  Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
+  Replica replica{StorageOptions{.block_rows = kBlockRowsMin}};
   NumbersRecord record;
-  for (uint32_t row = 0; row < kRows; ++row) {
-    test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base());
-  }
-  partition.compact_all();
+};
+
+TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaiting) {
+  HeldReplica setup;
+  HeldWrite& held = setup.held;
+  Replica& replica = setup.replica;
+  Partition& partition = setup.partition();
+  NumbersRecord& record = setup.record;
   ASSERT_TRUE(replica.buffers()->trim().ok());
   auto snapshot = std::make_unique<ReplicaSnapshot>(&replica);
   // Chunks that only the snapshot has: it goes while the last of them are written.
@@ -239,18 +251,11 @@ TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaitin
 
 // M4: the only chunks that are changed are the snapshot's alone, and it goes while one is written.
 TEST(BufferManagerStress, AChunkThatATrimWritesDoesNotGoMeanwhile) {
-  TemporaryDirectory directory;
-  HeldWrite held;
-  const base::TableSchema schema = numbers_schema();
-  Replica replica(StorageOptions{.block_rows = kBlockRowsMin});
-  replica.keep_in(*BlockFile::create(directory.path(), held.step()), kBudget);
-  replica.add_table(schema);
-  Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
-  NumbersRecord record;
-  for (uint32_t row = 0; row < kRows; ++row) {
-    test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base());
-  }
-  partition.compact_all();
+  HeldReplica setup;
+  HeldWrite& held = setup.held;
+  Replica& replica = setup.replica;
+  Partition& partition = setup.partition();
+  NumbersRecord& record = setup.record;
   auto snapshot = std::make_unique<ReplicaSnapshot>(&replica);
   std::vector<int> rounds(kRows, 0);
   for (uint32_t row = 0; row < kRows; row += kBlockRowsMin) {
@@ -260,7 +265,7 @@ TEST(BufferManagerStress, AChunkThatATrimWritesDoesNotGoMeanwhile) {
       test::update_cell(partition, row, ColumnId(c), record.cell(c), record.strings_base());
     }
   }
-  ASSERT_TRUE(save_replica(directory.path(), &replica, {}).ok());
+  ASSERT_TRUE(save_replica(setup.directory.path(), &replica, {}).ok());
   held.hold();
   std::thread trim([&] { EXPECT_TRUE(replica.buffers()->trim().ok()); });
   ASSERT_TRUE(held.await(std::chrono::seconds(60))) << "nothing was to be written";

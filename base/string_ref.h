@@ -72,4 +72,9 @@ class StringRef {
 };
 static_assert(sizeof(StringRef) == 16);
 
+// For a text whose bytes will be read soon.
+inline void prefetch_text(const StringRef& text) {
+  if (!text.is_short()) __builtin_prefetch(text.data());
+}
+
 }  // namespace diptych::base

@@ -17,7 +17,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "base/check.h"
 #include "dispatcher/admission.h"

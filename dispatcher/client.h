@@ -19,10 +19,15 @@
 #include <string_view>
 #include <vector>
 
-#include "dispatcher/admission_queue.h"
 #include "dispatcher/database.h"
 
 namespace diptych::dispatcher {
+
+struct QueryJob;
+template <class Item>
+class AdmissionQueue;
+using CallQueue = AdmissionQueue<oltp::Request*>;  // as dispatcher/admission_queue.h
+using QueryQueue = AdmissionQueue<std::unique_ptr<QueryJob>>;
 
 struct ClientOptions {
   Priority priority = Priority::kNormal;

@@ -37,7 +37,6 @@
 #pragma once
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,7 +54,8 @@
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_module.h"
 #include "dispatcher/running_query.h"
-#include "olap/query.h"
+#include "olap/query_result.h"
+#include "olap/script.h"
 #include "oltp/procedure.h"
 #include "oltp/request.h"
 #include "oltp/row_batch.h"

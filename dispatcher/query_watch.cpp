@@ -1,6 +1,7 @@
 #include "dispatcher/query_watch.h"
 
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"

@@ -1,5 +1,6 @@
 #include "dispatcher/recovery.h"
 
+#include <cstdint>
 #include <cstring>
 #include <utility>
 

@@ -11,7 +11,6 @@
 
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>

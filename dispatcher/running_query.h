@@ -15,7 +15,7 @@
 #include "base/value.h"
 #include "dispatcher/admission.h"
 #include "dispatcher/call_options.h"
-#include "olap/query.h"
+#include "olap/query_result.h"
 
 namespace diptych::dispatcher {
 

@@ -19,7 +19,8 @@
 
 #include <cstdint>
 
-#include "olap/query.h"
+#include "base/result.h"
+#include "olap/query_result.h"
 
 // The public ABI as its specification defines it. The guards let a program include it twice.
 #ifndef ARROW_C_DATA_INTERFACE

@@ -28,19 +28,13 @@
 #include "olap/plan.h"
 #include "olap/query_control.h"
 #include "olap/query_memory_limit.h"
-#include "olap/result_rows.h"
+#include "olap/query_result.h"
+#include "olap/script.h"
 #include "olap/system_table.h"
 #include "olap/table_statistics.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
-
-// The result of one query. Copies share the table of rows.
-struct QueryResult {
-  std::vector<ResultColumn> columns;
-  ResultRows rows;  // rows.table() gives the same data by columns
-  uint64_t execute_ns = 0;
-};
 
 // Plans one SELECT statement, which may follow EXPLAIN [ANALYZE] or EXPLAIN (ANALYZE, FORMAT JSON).
 // Errors are kSyntaxError, kInvalidArgument (an unknown table or column, types that do not fit) and
@@ -56,23 +50,6 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            std::span<const base::Value> parameters = {},
                            std::span<const SystemTable> system_tables = {},
                            const QueryControl* control = nullptr);
-
-// Splits a script into statements at semicolons, by the SQL lexer, and drops empty ones. The
-// statements are views of the script, so that the caller knows the place of each.
-base::Result<std::vector<std::string_view>> split_statements(std::string_view script);
-
-// A place in a script, given by the amount of text before it.
-struct ScriptPlace {
-  size_t lines = 0;
-  size_t characters = 0;
-  size_t characters_in_line = 0;  // before the place in its own line
-};
-// The place at the end of a text that begins at `place`.
-ScriptPlace place_after(std::string_view text, ScriptPlace place = {});
-// Converts the error of a statement that begins at `place`: a position within the statement becomes
-// the position within the script.
-base::Error error_in_script(base::Error error, std::string_view statement,
-                            const ScriptPlace& place);
 
 // CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key. It is a
 // declaration for joins and is not enforced: no check looks for the parent's row.

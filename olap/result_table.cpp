@@ -1,6 +1,7 @@
 #include "olap/result_table.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 

@@ -23,7 +23,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +33,6 @@
 #include "base/types.h"
 #include "base/value.h"
 #include "olap/execution/limits/growing_array.h"
-#include "olap/execution/limits/query_heap.h"
 #include "olap/query_memory_limit.h"
 
 namespace diptych::olap {
@@ -87,7 +85,7 @@ class ResultArray {
     char* const to = texts_.data();
     int64_t* const ends = add_values<int64_t>(rows);
     for (uint64_t i = 0; i < rows; ++i) {
-      if (i + kTextsAhead < rows) prefetch_text(text(i + kTextsAhead));
+      if (i + kTextsAhead < rows) base::prefetch_text(text(i + kTextsAhead));
       const base::StringRef one = text(i);
       base::short_copy(to + end, one.data(), one.size());
       end += one.size();

@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "olap/execution/limits/memory_budget.h"

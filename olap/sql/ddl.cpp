@@ -1,4 +1,4 @@
-// parse_ddl and split_statements of olap/query.h.
+// parse_ddl of olap/query.h, and split_statements of olap/script.h.
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,7 @@
 #include "olap/sql/planning_work.h"
 
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 
 #include "base/result.h"
 #include "olap/query_control.h"

@@ -1,5 +1,6 @@
 #include "workloads/drivers/query_driver.h"
 
+#include <string>
 #include <utility>
 
 #include "base/clock.h"

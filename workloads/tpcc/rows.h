@@ -9,7 +9,6 @@
 
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "base/row_binding.h"

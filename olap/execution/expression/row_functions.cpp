@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "olap/execution/expression/comparison_kernels.h"
 #include "olap/execution/expression/expression_nodes.h"

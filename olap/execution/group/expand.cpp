@@ -1,6 +1,7 @@
 #include "olap/execution/group/expand.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "olap/execution/expression/expression.h"
 

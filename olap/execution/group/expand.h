@@ -9,9 +9,6 @@
 
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "olap/execution/pipeline/pipeline.h"
 
 namespace diptych::olap {

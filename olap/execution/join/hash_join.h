@@ -25,9 +25,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "olap/execution/expression/expression.h"

@@ -18,7 +18,6 @@
 
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "olap/execution/pipeline/pipeline.h"

@@ -221,7 +221,7 @@ void KeyPacker::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes
     for (uint32_t k = 0; k < count; ++k) {
       if (k + kTextsAhead < count) {
         const uint64_t* const ahead = keys + size_t{k + kTextsAhead} * words;
-        for (const uint32_t w : text_words_) prefetch_text(text_at(ahead + w));
+        for (const uint32_t w : text_words_) base::prefetch_text(text_at(ahead + w));
       }
       const uint64_t* key = keys + size_t{k} * words;
       if (!words_decide(key)) key = make_decisive(key, decisive.data());

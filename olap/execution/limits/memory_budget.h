@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>

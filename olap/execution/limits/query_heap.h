@@ -21,11 +21,6 @@
 
 namespace diptych::olap {
 
-// Prefetches the bytes of a text that will be read soon.
-inline void prefetch_text(const base::StringRef& text) {
-  if (!text.is_short()) __builtin_prefetch(text.data());
-}
-
 class QueryHeap {
  public:
   QueryHeap() = default;

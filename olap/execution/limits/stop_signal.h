@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/clock.h"

@@ -1,5 +1,7 @@
 #include "olap/execution/pipeline/pipeline.h"
 
+#include <atomic>
+
 #include "olap/execution/threads/workers.h"
 
 namespace diptych::olap {

@@ -12,7 +12,6 @@
 
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <span>
 #include <vector>

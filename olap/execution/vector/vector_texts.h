@@ -11,7 +11,6 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string_view>

@@ -12,8 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "olap/execution/group/direct_groups.h"

@@ -19,7 +19,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "olap/execution/limits/memory_budget.h"

@@ -70,14 +70,14 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   const std::lock_guard one_at_a_time(state_->loading);
   auto library = ModuleLibrary::open(path);
   if (!library) return library.error();
-  // Goes before the library, whose code its destruction needs (ProcedureModules' M1).
+  // Goes before the library, whose code its destruction needs (ModuleRegistry's M1).
   std::vector<oltp::ProcedureDefinition> definitions;
   // The code that a log is replayed with stays until it was.
   std::unique_lock<std::mutex> no_replay;
   if (!state_->log_replay.is_done()) no_replay = state_->log_replay.hold();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
-  auto defined = ProcedureModules::define(**library, state_->catalog, &definitions);
+  auto defined = ModuleRegistry::define(**library, state_->catalog, &definitions);
   if (defined) defined = state_->modules.check(**library, definitions, state_->procedures);
   if (!defined) {
     return defined.error().within(fmt::format("{}: module \"{}\"", path, (*library)->name()));

@@ -28,10 +28,10 @@
 #include "dispatcher/database_files.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/log_replay.h"
+#include "dispatcher/module_registry.h"
 #include "dispatcher/olap_dispatcher.h"
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
-#include "dispatcher/procedure_modules.h"
 #include "dispatcher/query_watch.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "dispatcher/time_spent.h"
@@ -148,7 +148,7 @@ struct Database::State {
   ProcedureDirectory procedures;
   // Gate; until the log is replayed, what holds that too, and may read it. Before the engine, which
   // goes first: it has what they define.
-  ProcedureModules modules;
+  ModuleRegistry modules;
   FreshnessClock clock;
   propagation::UpdateQueue updates;
   storage::Replica replica;

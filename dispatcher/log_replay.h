@@ -27,8 +27,8 @@
 #include "dispatcher/database_reports.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
+#include "dispatcher/module_registry.h"
 #include "dispatcher/procedure_directory.h"
-#include "dispatcher/procedure_modules.h"
 #include "dispatcher/recovery.h"
 #include "dispatcher/time_spent.h"
 #include "oltp/engine.h"
@@ -43,7 +43,7 @@ class LogReplay {
     FreshnessClock* clock = nullptr;
     oltp::Engine* engine = nullptr;
     const ProcedureDirectory* procedures = nullptr;
-    const ProcedureModules* modules = nullptr;
+    const ModuleRegistry* modules = nullptr;
   };
   LogReplay(const DatabaseOptions& options, Target target);
   LogReplay(const LogReplay&) = delete;

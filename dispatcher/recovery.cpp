@@ -16,7 +16,7 @@ Recovery::Recovery(std::string directory, base::Vid after, LogContents contents)
     : directory_(std::move(directory)), after_(after), contents_(std::move(contents)) {}
 
 std::vector<std::string> Recovery::missing(const ProcedureDirectory& procedures,
-                                           const ProcedureModules& modules) const {
+                                           const ModuleRegistry& modules) const {
   std::vector<std::string> names;
   for (const ProcedureInLog& logged : contents_.procedures) {
     const ProcedureSignature* const present = procedures.find(logged.name);
@@ -26,7 +26,7 @@ std::vector<std::string> Recovery::missing(const ProcedureDirectory& procedures,
 }
 
 base::Result<void> Recovery::check(const ProcedureDirectory& procedures,
-                                   const ProcedureModules& modules) const {
+                                   const ModuleRegistry& modules) const {
   const std::string unclosed =
       fmt::format("{} was not closed, and its log has {} to run again", directory_,
                   base::counted(contents_.transactions, "transaction"));

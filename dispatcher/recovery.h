@@ -19,8 +19,8 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "dispatcher/command_log/log_reader.h"
+#include "dispatcher/module_registry.h"
 #include "dispatcher/procedure_directory.h"
-#include "dispatcher/procedure_modules.h"
 #include "oltp/engine.h"
 #include "oltp/request.h"
 
@@ -37,10 +37,10 @@ class Recovery {
   // kInvalidArgument: it takes other arguments than it did, or is of another version. All name it,
   // and say what to do.
   base::Result<void> check(const ProcedureDirectory& procedures,
-                           const ProcedureModules& modules) const;
+                           const ModuleRegistry& modules) const;
   // The names of those that are not there.
   std::vector<std::string> missing(const ProcedureDirectory& procedures,
-                                   const ProcedureModules& modules) const;
+                                   const ModuleRegistry& modules) const;
 
   // After check. `run` gets each batch: it replays it on the engine, inside of the gate. An error
   // is `run`'s own, with the log file and VID in front; memory is then neither here nor there.

@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "dispatcher/module_registry.h"
 #include "dispatcher/oltp_dispatcher.h"
-#include "dispatcher/procedure_modules.h"
 
 namespace diptych::dispatcher {
 namespace {

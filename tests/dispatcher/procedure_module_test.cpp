@@ -22,7 +22,7 @@
 
 #include "dispatcher/module_file.h"
 #include "dispatcher/module_library.h"
-#include "dispatcher/procedure_modules.h"
+#include "dispatcher/module_registry.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -280,8 +280,8 @@ TEST_F(Modules, AReplyWithALongStringIsRefusedInWords) {
   const auto library = ModuleLibrary::open(DIPTYCH_MODULE_VARIANTS);
   ASSERT_TRUE(library.ok()) << library.error().to_string();
   std::vector<oltp::ProcedureDefinition> definitions;
-  ASSERT_TRUE(ProcedureModules::define(**library, database().catalog(), &definitions).ok());
-  const ProcedureModules modules;
+  ASSERT_TRUE(ModuleRegistry::define(**library, database().catalog(), &definitions).ok());
+  const ModuleRegistry modules;
   const ProcedureDirectory directory;
   EXPECT_TRUE(modules.check(**library, definitions, directory).ok());
   definitions.back().reply_columns.front().type = base::CellTraits<base::Text>::kType;

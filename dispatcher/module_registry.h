@@ -1,4 +1,4 @@
-// ProcedureModules: which loaded library defines which procedures, and how one takes another's
+// ModuleRegistry: which loaded library defines which procedures, and how one takes another's
 // place.
 //
 //   library open -> define -> check (all names) -> install -> the old library may go
@@ -41,7 +41,7 @@ struct NewProcedure {
 base::ProcedureId add_procedure(NewProcedure procedure, oltp::Engine* engine,
                                 ProcedureDirectory* directory) noexcept;
 
-class ProcedureModules {
+class ModuleRegistry {
  public:
   // What the module defines, bound against the catalog. An error is the module's own, or kAborted:
   // it threw; kOutOfMemory: std::bad_alloc.

@@ -1,4 +1,4 @@
-#include "dispatcher/procedure_modules.h"
+#include "dispatcher/module_registry.h"
 
 #include <exception>
 #include <new>
@@ -50,7 +50,7 @@ base::ProcedureId add_procedure(NewProcedure procedure, oltp::Engine* engine,
   return id;
 }
 
-struct ProcedureModules::Prepared {
+struct ModuleRegistry::Prepared {
   struct Replaced {
     base::ProcedureId id;
     uint64_t version;
@@ -63,9 +63,9 @@ struct ProcedureModules::Prepared {
   std::map<base::ProcedureId, Owned> owned;  // by the module, from here on
 };
 
-base::Result<void> ProcedureModules::define(const ModuleLibrary& library,
-                                            const base::Catalog& catalog,
-                                            std::vector<oltp::ProcedureDefinition>* definitions) {
+base::Result<void> ModuleRegistry::define(const ModuleLibrary& library,
+                                          const base::Catalog& catalog,
+                                          std::vector<oltp::ProcedureDefinition>* definitions) {
   ProcedureRegistrar registrar(&catalog, definitions);
   try {
     return library.module().define(registrar);
@@ -82,9 +82,9 @@ base::Result<void> ProcedureModules::define(const ModuleLibrary& library,
   }
 }
 
-base::Result<void> ProcedureModules::check(
-    const ModuleLibrary& library, const std::vector<oltp::ProcedureDefinition>& definitions,
-    const ProcedureDirectory& directory) const {
+base::Result<void> ModuleRegistry::check(const ModuleLibrary& library,
+                                         const std::vector<oltp::ProcedureDefinition>& definitions,
+                                         const ProcedureDirectory& directory) const {
   std::set<std::string_view> names;
   size_t added = 0;
   for (const oltp::ProcedureDefinition& definition : definitions) {
@@ -119,9 +119,9 @@ base::Result<void> ProcedureModules::check(
                                  directory.count() + added, ProcedureDirectory::kProceduresMax));
 }
 
-ProcedureModules::Prepared ProcedureModules::prepare(
-    std::string module, std::vector<oltp::ProcedureDefinition> definitions,
-    const ProcedureDirectory& directory) const {
+ModuleRegistry::Prepared ModuleRegistry::prepare(std::string module,
+                                                 std::vector<oltp::ProcedureDefinition> definitions,
+                                                 const ProcedureDirectory& directory) const {
   Prepared prepared;
   LoadedProcedures& report = prepared.report;
   report.module = std::move(module);
@@ -149,8 +149,8 @@ ProcedureModules::Prepared ProcedureModules::prepare(
   return prepared;
 }
 
-void ProcedureModules::take_over(Prepared* prepared, oltp::Engine* engine,
-                                 ProcedureDirectory* directory) noexcept {
+void ModuleRegistry::take_over(Prepared* prepared, oltp::Engine* engine,
+                               ProcedureDirectory* directory) noexcept {
   for (Prepared::Replaced& replaced : prepared->replaced) {
     directory->set_version(replaced.id, replaced.version);
     engine->replace_procedure(replaced.id, std::move(replaced.definition));
@@ -160,9 +160,9 @@ void ProcedureModules::take_over(Prepared* prepared, oltp::Engine* engine,
   procedures_.swap(prepared->owned);
 }
 
-LoadedProcedures ProcedureModules::install(std::unique_ptr<ModuleLibrary>* library,
-                                           std::vector<oltp::ProcedureDefinition> definitions,
-                                           oltp::Engine* engine, ProcedureDirectory* directory) {
+LoadedProcedures ModuleRegistry::install(std::unique_ptr<ModuleLibrary>* library,
+                                         std::vector<oltp::ProcedureDefinition> definitions,
+                                         oltp::Engine* engine, ProcedureDirectory* directory) {
   Prepared prepared = prepare(std::string((*library)->name()), std::move(definitions), *directory);
   engine->make_room_for_procedures(prepared.added.size());
   // The last that may throw: a module without a library would count as loaded.
@@ -172,12 +172,12 @@ LoadedProcedures ProcedureModules::install(std::unique_ptr<ModuleLibrary>* libra
   return std::move(prepared.report);
 }
 
-std::string_view ProcedureModules::module_of(base::ProcedureId procedure) const {
+std::string_view ModuleRegistry::module_of(base::ProcedureId procedure) const {
   const auto found = procedures_.find(procedure);
   return found == procedures_.end() ? std::string_view() : found->second.module;
 }
 
-bool ProcedureModules::is_removed(base::ProcedureId procedure) const {
+bool ModuleRegistry::is_removed(base::ProcedureId procedure) const {
   const auto found = procedures_.find(procedure);
   return found != procedures_.end() && found->second.removed;
 }

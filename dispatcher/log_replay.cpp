@@ -22,8 +22,8 @@ LogPosition position_after(const LogContents& contents) {
 
 }  // namespace
 
-LogReplay::LogReplay(const DatabaseOptions& options, Target target)
-    : options_(options), target_(target) {}
+LogReplay::LogReplay(const DatabaseOptions& options, Parts parts)
+    : options_(options), parts_(parts) {}
 
 base::Result<void> LogReplay::find(base::Vid manifest_vid, uint64_t database_id) {
   auto contents = scan_log(options_.path, manifest_vid, database_id);
@@ -40,7 +40,7 @@ base::Result<void> LogReplay::find(base::Vid manifest_vid, uint64_t database_id)
   if (contents->transactions == 0) {
     return settle_log(options_.path, *contents, options_.faults.before_step);
   }
-  recovery_ = std::make_unique<Recovery>(options_.path, manifest_vid, std::move(*contents));
+  logged_ = std::make_unique<LoggedTransactions>(options_.path, manifest_vid, std::move(*contents));
   // relaxed: nobody else has the database yet.
   done_.store(false, std::memory_order_relaxed);
   return {};
@@ -52,7 +52,7 @@ base::Result<void> LogReplay::run(const Steps& steps) {
   if (done_.load(std::memory_order_relaxed)) return {};
   if (failure_) return *failure_;
   if (auto open = steps.check_open(); !open) return open;
-  if (auto checked = recovery_->check(*target_.procedures, *target_.modules); !checked) {
+  if (auto checked = logged_->check(*parts_.procedures, *parts_.modules); !checked) {
     return checked;
   }
   const uint64_t begin_ns = base::steady_ns();
@@ -65,13 +65,13 @@ base::Result<void> LogReplay::run(const Steps& steps) {
     return *failure_;
   }
   steps.finished();
-  report_.transactions = recovery_->contents().transactions;
-  report_.log_bytes = recovery_->contents().bytes;
+  report_.transactions = logged_->contents().transactions;
+  report_.log_bytes = logged_->contents().bytes;
   report_.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
   spent_.add(begin_ns);
   // relaxed: a figure to look at.
   transactions_.store(report_.transactions, std::memory_order_relaxed);
-  recovery_.reset();
+  logged_.reset();
   // release: pairs with the acquire in is_done.
   done_.store(true, std::memory_order_release);
   return {};
@@ -80,9 +80,9 @@ base::Result<void> LogReplay::run(const Steps& steps) {
 base::Result<void> LogReplay::replay_and_settle(const Steps& steps) {
   try {
     if (auto replayed = replay(steps); !replayed) return replayed;
-    auto settled = settle_log(options_.path, recovery_->contents(), options_.faults.before_step);
+    auto settled = settle_log(options_.path, logged_->contents(), options_.faults.before_step);
     if (!settled) return settled;
-    target_.engine->release_free_slots();
+    parts_.engine->release_free_slots();
     return {};
   } catch (const std::bad_alloc&) {  // a part has been replayed, and cannot be twice
     return base::Error(base::ErrorCode::kOutOfMemory,
@@ -92,26 +92,26 @@ base::Result<void> LogReplay::replay_and_settle(const Steps& steps) {
 
 base::Result<void> LogReplay::replay(const Steps& steps) {
   RecoveryProgress progress(options_.path, options_.recovery_listener, "transaction",
-                            "of the log replayed", recovery_->contents().transactions,
+                            "of the log replayed", logged_->contents().transactions,
                             RecoveryProgress::Closing::kAlways);
-  oltp::Engine& engine = *target_.engine;
+  oltp::Engine& engine = *parts_.engine;
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {
     steps.wait_for_room();
     // acquire: pairs with the release in stop, which waits for this.
     if (stops_.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
     {
-      const BatchGate::Passage passage = target_.gate->pass(Side::kOltp);
-      target_.clock->batch_begins(base::steady_ns());
+      const BatchGate::Passage passage = parts_.gate->pass(Side::kOltp);
+      parts_.clock->batch_begins(base::steady_ns());
       auto replayed = body();
-      target_.clock->batch_ends(engine.last_vid());
+      parts_.clock->batch_ends(engine.last_vid());
       if (!replayed) return replayed;
     }
     progress.at(engine.last_vid().value - begin.value);
     return {};
   };
-  auto replayed = recovery_->replay(
-      *target_.procedures,
+  auto replayed = logged_->replay(
+      *parts_.procedures,
       [&](std::span<oltp::Request* const> requests, oltp::InsertedOfRequests inserted) {
         return in_batch([&] { return engine.replay_batch(requests, inserted); });
       },
@@ -135,8 +135,8 @@ RecoveryReport LogReplay::report() const {
 
 std::vector<std::string> LogReplay::missing() const {
   const std::lock_guard lock(mutex_);
-  if (recovery_ == nullptr) return {};
-  return recovery_->missing(*target_.procedures, *target_.modules);
+  if (logged_ == nullptr) return {};
+  return logged_->missing(*parts_.procedures, *parts_.modules);
 }
 
 void LogReplay::report(Metrics* metrics) const {

@@ -26,10 +26,10 @@
 #include "dispatcher/database_options.h"
 #include "dispatcher/database_reports.h"
 #include "dispatcher/freshness_clock.h"
+#include "dispatcher/logged_transactions.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/module_registry.h"
 #include "dispatcher/procedure_directory.h"
-#include "dispatcher/recovery.h"
 #include "dispatcher/time_spent.h"
 #include "oltp/engine.h"
 
@@ -38,14 +38,14 @@ namespace diptych::dispatcher {
 class LogReplay {
  public:
   // What it is replayed with and on; all of it outlives this.
-  struct Target {
+  struct Parts {
     BatchGate* gate = nullptr;
     FreshnessClock* clock = nullptr;
     oltp::Engine* engine = nullptr;
     const ProcedureDirectory* procedures = nullptr;
     const ModuleRegistry* modules = nullptr;
   };
-  LogReplay(const DatabaseOptions& options, Target target);
+  LogReplay(const DatabaseOptions& options, Parts parts);
   LogReplay(const LogReplay&) = delete;
   LogReplay& operator=(const LogReplay&) = delete;
 
@@ -66,7 +66,8 @@ class LogReplay {
     std::function<void()> finished;                  // once, before anybody meets the data
   };
   // Replays it, if that is still to be done. kNotFound, kInvalidArgument: of procedures, as
-  // Recovery::check; it can be called again. kClosed: stop was called. Other errors: for good.
+  // LoggedTransactions::check; it can be called again. kClosed: stop was called. Other errors: for
+  // good.
   base::Result<void> run(const Steps& steps);
   // One that runs ends with kClosed, and its log stays; returns when it has.
   void stop();
@@ -74,7 +75,7 @@ class LogReplay {
   // Nobody replays while it is held.
   std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
   // Of a log that was not replayed to its end; null: there is none. The caller holds it.
-  const LogContents* contents() const { return recovery_ ? &recovery_->contents() : nullptr; }
+  const LogContents* contents() const { return logged_ ? &logged_->contents() : nullptr; }
 
   RecoveryReport report() const;
   // Names of procedures that the log needs, and that are not there.
@@ -86,14 +87,14 @@ class LogReplay {
   base::Result<void> replay_and_settle(const Steps& steps);
 
   const DatabaseOptions& options_;
-  const Target target_;
+  const Parts parts_;
 
-  std::atomic<bool> done_{true};        // writers: find, run
-  std::atomic<bool> stops_{false};      // writer: stop
-  mutable std::mutex mutex_;            // held by run; of the next four
-  LogPosition position_;                // writer: find
-  std::unique_ptr<Recovery> recovery_;  // null: there is nothing to replay, or no more
-  std::optional<base::Error> failure_;  // of a replay that had begun: for good
+  std::atomic<bool> done_{true};                // writers: find, run
+  std::atomic<bool> stops_{false};              // writer: stop
+  mutable std::mutex mutex_;                    // held by run; of the next four
+  LogPosition position_;                        // writer: find
+  std::unique_ptr<LoggedTransactions> logged_;  // null: there is nothing to replay, or no more
+  std::optional<base::Error> failure_;          // of a replay that had begun: for good
   RecoveryReport report_;
 
   std::atomic<uint64_t> transactions_{0};  // replayed; writer: run

@@ -1,4 +1,4 @@
-#include "dispatcher/recovery.h"
+#include "dispatcher/logged_transactions.h"
 
 #include <cstdint>
 #include <cstring>
@@ -12,11 +12,11 @@
 
 namespace diptych::dispatcher {
 
-Recovery::Recovery(std::string directory, base::Vid after, LogContents contents)
+LoggedTransactions::LoggedTransactions(std::string directory, base::Vid after, LogContents contents)
     : directory_(std::move(directory)), after_(after), contents_(std::move(contents)) {}
 
-std::vector<std::string> Recovery::missing(const ProcedureDirectory& procedures,
-                                           const ModuleRegistry& modules) const {
+std::vector<std::string> LoggedTransactions::missing(const ProcedureDirectory& procedures,
+                                                     const ModuleRegistry& modules) const {
   std::vector<std::string> names;
   for (const ProcedureInLog& logged : contents_.procedures) {
     const ProcedureSignature* const present = procedures.find(logged.name);
@@ -25,8 +25,8 @@ std::vector<std::string> Recovery::missing(const ProcedureDirectory& procedures,
   return names;
 }
 
-base::Result<void> Recovery::check(const ProcedureDirectory& procedures,
-                                   const ModuleRegistry& modules) const {
+base::Result<void> LoggedTransactions::check(const ProcedureDirectory& procedures,
+                                             const ModuleRegistry& modules) const {
   const std::string unclosed =
       fmt::format("{} was not closed, and its log has {} to run again", directory_,
                   base::counted(contents_.transactions, "transaction"));
@@ -58,8 +58,8 @@ base::Result<void> Recovery::check(const ProcedureDirectory& procedures,
   return {};
 }
 
-base::Result<void> Recovery::replay(const ProcedureDirectory& procedures, const Run& run,
-                                    const Apply& apply) {
+base::Result<void> LoggedTransactions::replay(const ProcedureDirectory& procedures, const Run& run,
+                                              const Apply& apply) {
   return read_calls(contents_, after_, [&](LoggedBatch& batch) {
     auto replayed =
         batch.updates.empty() ? replay_batch(procedures, batch, run) : apply(batch.updates);
@@ -69,26 +69,28 @@ base::Result<void> Recovery::replay(const ProcedureDirectory& procedures, const 
   });
 }
 
-const Recovery::Target& Recovery::target(const ProcedureDirectory& procedures,
-                                         const ProcedureInLog& logged) {
-  const auto known = targets_.find(logged.name);
-  if (known != targets_.end()) return known->second;
+const LoggedTransactions::ReplayedProcedure& LoggedTransactions::replayed_procedure(
+    const ProcedureDirectory& procedures, const ProcedureInLog& logged) {
+  const auto known = replayed_procedures_.find(logged.name);
+  if (known != replayed_procedures_.end()) return known->second;
   const ProcedureSignature* const present = procedures.find(logged.name);
   DIPTYCH_CHECK(present != nullptr, "check() has found it");
-  return targets_.emplace(logged.name, Target{present->id, text_cells(*present)}).first->second;
+  return replayed_procedures_
+      .emplace(logged.name, ReplayedProcedure{present->id, text_cells(*present)})
+      .first->second;
 }
 
-void Recovery::fill_texts(const Target& target, const LoggedCall& call,
-                          std::vector<std::byte>* arguments) {
+void LoggedTransactions::fill_texts(const ReplayedProcedure& procedure, const LoggedCall& call,
+                                    std::vector<std::byte>* arguments) {
   arguments->assign(call.arguments.begin(), call.arguments.end());
-  for (size_t i = 0; i < target.texts.size(); ++i) {
+  for (size_t i = 0; i < procedure.texts.size(); ++i) {
     const base::Text text = call.texts[i] ? base::Text(*call.texts[i]) : base::Text();
-    std::memcpy(arguments->data() + target.texts[i].offset, &text, sizeof text);
+    std::memcpy(arguments->data() + procedure.texts[i].offset, &text, sizeof text);
   }
 }
 
-base::Result<void> Recovery::replay_batch(const ProcedureDirectory& procedures, LoggedBatch& batch,
-                                          const Run& run) {
+base::Result<void> LoggedTransactions::replay_batch(const ProcedureDirectory& procedures,
+                                                    LoggedBatch& batch, const Run& run) {
   const size_t count = batch.calls.size();
   requests_.resize(std::max(requests_.size(), count));
   arguments_.resize(requests_.size());
@@ -96,7 +98,8 @@ base::Result<void> Recovery::replay_batch(const ProcedureDirectory& procedures, 
   inserted_.clear();
   for (size_t i = 0; i < count; ++i) {
     const LoggedCall& call = batch.calls[i];
-    const Target& found = target(procedures, batch.procedures->at(call.procedure));
+    const ReplayedProcedure& found =
+        replayed_procedure(procedures, batch.procedures->at(call.procedure));
     oltp::Request& request = requests_[i];
     request.procedure = found.id;
     request.arguments = call.arguments;

@@ -1,4 +1,4 @@
-// Recovery: the transactions that the log has after the manifest's VID, run again.
+// LoggedTransactions: the transactions that the log has after the manifest's VID, run again.
 //
 //   open      manifest, rows ─► scan_log ─► nothing to replay: open
 //                                      └──► procedures are registered and loaded ─► replay ─► open
@@ -26,10 +26,10 @@
 
 namespace diptych::dispatcher {
 
-class Recovery {
+class LoggedTransactions {
  public:
   // `after`: the manifest's VID.
-  Recovery(std::string directory, base::Vid after, LogContents contents);
+  LoggedTransactions(std::string directory, base::Vid after, LogContents contents);
 
   const LogContents& contents() const { return contents_; }
 
@@ -52,21 +52,23 @@ class Recovery {
                             const Apply& apply);
 
  private:
-  struct Target {
+  struct ReplayedProcedure {
     base::ProcedureId id;
     std::vector<FrameWriter::TextCell> texts;
   };
 
   base::Result<void> replay_batch(const ProcedureDirectory& procedures, LoggedBatch& batch,
                                   const Run& run);
-  const Target& target(const ProcedureDirectory& procedures, const ProcedureInLog& logged);
-  void fill_texts(const Target& target, const LoggedCall& call, std::vector<std::byte>* arguments);
+  const ReplayedProcedure& replayed_procedure(const ProcedureDirectory& procedures,
+                                              const ProcedureInLog& logged);
+  void fill_texts(const ReplayedProcedure& procedure, const LoggedCall& call,
+                  std::vector<std::byte>* arguments);
 
   const std::string directory_;
   const base::Vid after_;
   const LogContents contents_;
 
-  std::map<std::string, Target, std::less<>> targets_;  // by name
+  std::map<std::string, ReplayedProcedure, std::less<>> replayed_procedures_;  // by name
   // The batch's; as large as any was.
   std::vector<oltp::Request> requests_;
   std::vector<oltp::Request*> request_places_;

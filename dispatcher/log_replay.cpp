@@ -38,7 +38,7 @@ base::Result<void> LogReplay::find(base::Vid manifest_vid, uint64_t database_id)
   }
   report_.vid = contents->last;
   if (contents->transactions == 0) {
-    return settle_log(options_.path, *contents, options_.faults.before_step);
+    return trim_log(options_.path, *contents, options_.faults.before_step);
   }
   logged_ = std::make_unique<LoggedTransactions>(options_.path, manifest_vid, std::move(*contents));
   // relaxed: nobody else has the database yet.
@@ -56,7 +56,7 @@ base::Result<void> LogReplay::run(const Steps& steps) {
     return checked;
   }
   const uint64_t begin_ns = base::steady_ns();
-  const base::Result<void> replayed = replay_and_settle(steps);
+  const base::Result<void> replayed = replay_and_trim(steps);
   // Whoever closes the database leaves the rest in the log.
   // acquire: as in replay.
   if (!replayed && stops_.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
@@ -77,11 +77,11 @@ base::Result<void> LogReplay::run(const Steps& steps) {
   return {};
 }
 
-base::Result<void> LogReplay::replay_and_settle(const Steps& steps) {
+base::Result<void> LogReplay::replay_and_trim(const Steps& steps) {
   try {
     if (auto replayed = replay(steps); !replayed) return replayed;
-    auto settled = settle_log(options_.path, logged_->contents(), options_.faults.before_step);
-    if (!settled) return settled;
+    auto trimmed = trim_log(options_.path, logged_->contents(), options_.faults.before_step);
+    if (!trimmed) return trimmed;
     parts_.engine->release_free_slots();
     return {};
   } catch (const std::bad_alloc&) {  // a part has been replayed, and cannot be twice

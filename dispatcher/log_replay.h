@@ -1,7 +1,7 @@
 // LogReplay: the log that an earlier process left, from when it is found until it has been run.
 //
 //   find ──► [nothing after the manifest] ──────────────────────────► done
-//     └────► found ──run──► check ──► replay ──► settled ──► finished ──► done
+//     └────► found ──run──► check ──► replay ──► trimmed ──► finished ──► done
 //              ▲              └ a procedure is missing: again   │
 //              └ stop: log and manifest stay as they are        └ an error: for good
 //
@@ -50,7 +50,7 @@ class LogReplay {
   LogReplay& operator=(const LogReplay&) = delete;
 
   // Reads the log of the options' path behind the manifest. Where nothing of it is to be replayed,
-  // its files are settled: a torn end is cut off.
+  // its files are trimmed: a torn end is cut off.
   base::Result<void> find(base::Vid manifest_vid, uint64_t database_id);
   // Where the log goes on, and the last VID that is in it or the manifest.
   const LogPosition& position() const { return position_; }
@@ -84,7 +84,7 @@ class LogReplay {
 
  private:
   base::Result<void> replay(const Steps& steps);
-  base::Result<void> replay_and_settle(const Steps& steps);
+  base::Result<void> replay_and_trim(const Steps& steps);
 
   const DatabaseOptions& options_;
   const Parts parts_;

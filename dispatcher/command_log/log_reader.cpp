@@ -374,8 +374,8 @@ base::Result<void> for_each_piece(
 
 // Of the log's last file. What is cut off becomes zeroes: the file keeps the size that its header
 // has.
-base::Result<void> settle_end(const LogFileFound& last, bool is_torn,
-                              const storage::BeforeFileStep& before_step) {
+base::Result<void> trim_end(const LogFileFound& last, bool is_torn,
+                            const storage::BeforeFileStep& before_step) {
   using storage::FileStep;
   const auto go = [&](FileStep step) { return storage::announce(before_step, step); };
   const int file = ::open(last.path.c_str(), O_RDWR | O_CLOEXEC);
@@ -476,15 +476,15 @@ base::Result<void> read_calls(const LogContents& contents, base::Vid after,
   return {};
 }
 
-base::Result<void> settle_log(const std::string& directory, const LogContents& contents,
-                              const storage::BeforeFileStep& before_step) {
+base::Result<void> trim_log(const std::string& directory, const LogContents& contents,
+                            const storage::BeforeFileStep& before_step) {
   for (const std::string& path : contents.unused) {
     if (auto removed = remove_log_file(path, before_step); !removed) return removed;
   }
   if (contents.files.size() > contents.first_needed) {
     const LogFileFound& last = contents.files.back();
-    auto settled = settle_end(last, contents.torn.has_value(), before_step);
-    if (!settled) return settled;
+    auto trimmed = trim_end(last, contents.torn.has_value(), before_step);
+    if (!trimmed) return trimmed;
   }
   auto may = storage::announce(before_step, storage::FileStep::kSyncDirectory);
   return may ? storage::sync_directory(directory) : may;

@@ -94,7 +94,7 @@ base::Result<void> read_calls(const LogContents& contents, base::Vid after,
 // may not have lived to sync it, or its sync may have failed: so the last frame, or a header that
 // has none, is written once more. All before it was durable before it was begun (L3), but for
 // names: the manifest's, too, after which pages that an older one has may be written over.
-base::Result<void> settle_log(const std::string& directory, const LogContents& contents,
-                              const storage::BeforeFileStep& before_step = {});
+base::Result<void> trim_log(const std::string& directory, const LogContents& contents,
+                            const storage::BeforeFileStep& before_step = {});
 
 }  // namespace diptych::dispatcher

@@ -66,7 +66,7 @@ TEST_F(LogDamage, AFileThatWasMadeReadyAndNotBegunCountsForNothing) {
   ASSERT_TRUE(next.ok());
   EXPECT_EQ(read()->size(), 5u);
   EXPECT_EQ(contents_.unused.size(), 1u);
-  ASSERT_TRUE(settle_log(path(), contents_));
+  ASSERT_TRUE(trim_log(path(), contents_));
   EXPECT_FALSE(std::filesystem::exists(log_file_path(path(), 2)));
 }
 
@@ -88,19 +88,19 @@ TEST_F(LogDamage, WhatWasFoundIsMadeDurableBeforeTheLogGoesOn) {
       if (step == refused) return base::Error(ErrorCode::kIo, "the test's disk refuses");
       return {};
     };
-    ASSERT_TRUE(settle_log(path(), contents_, note));
+    ASSERT_TRUE(trim_log(path(), contents_, note));
     EXPECT_EQ(steps, (std::vector{FileStep::kWrite, FileStep::kSync, FileStep::kSyncDirectory}));
     EXPECT_EQ(contents_of(log_file_path(path(), 1)), bytes);
     for (const FileStep step : {FileStep::kWrite, FileStep::kSync, FileStep::kSyncDirectory}) {
       refused = step;
-      EXPECT_EQ(settle_log(path(), contents_, note).code(), ErrorCode::kIo);
+      EXPECT_EQ(trim_log(path(), contents_, note).code(), ErrorCode::kIo);
     }
   }
   // Names alone: the manifest's may not be durable either.
   std::filesystem::remove(log_file_path(path(), 1));
   ASSERT_TRUE(read().ok());
   int steps = 0;
-  ASSERT_TRUE(settle_log(path(), contents_, [&](FileStep step) {
+  ASSERT_TRUE(trim_log(path(), contents_, [&](FileStep step) {
     EXPECT_EQ(step, FileStep::kSyncDirectory);
     ++steps;
     return base::Result<void>();
@@ -127,7 +127,7 @@ TEST_F(LogDamage, ATornFrameIsCutWhereverItWasTorn) {
     ASSERT_EQ(lines->size(), 5u) << cut;
     EXPECT_EQ(contents_.torn.has_value(), cut > begin);
     EXPECT_EQ(contents_.last, base::Vid(5));
-    ASSERT_TRUE(settle_log(path(), contents_));
+    ASSERT_TRUE(trim_log(path(), contents_));
     EXPECT_EQ(read()->size(), 5u);
     EXPECT_FALSE(contents_.torn);
   }
@@ -323,7 +323,7 @@ TEST_F(LogDamage, ATornEndIsCutByZeroes) {
   ASSERT_TRUE(read().ok());
   ASSERT_TRUE(contents_.torn);
   std::vector<storage::FileStep> steps;
-  ASSERT_TRUE(settle_log(path(), contents_, [&](storage::FileStep step) {
+  ASSERT_TRUE(trim_log(path(), contents_, [&](storage::FileStep step) {
     steps.push_back(step);
     return base::Result<void>();
   }));

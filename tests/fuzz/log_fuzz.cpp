@@ -129,7 +129,7 @@ void check_log(const std::string& directory, base::Vid after) {
     return base::Result<void>();
   });
   DIPTYCH_CHECK(read.ok() && transactions == contents->transactions, "what was scanned is read");
-  DIPTYCH_CHECK(settle_log(directory, *contents).ok(), "a tail can be cut");
+  DIPTYCH_CHECK(trim_log(directory, *contents).ok(), "a tail can be cut");
   for (const LogFileFound& file : contents->files) {
     DIPTYCH_CHECK(std::filesystem::file_size(file.path) >= file.header.file_bytes,
                   "a file keeps the size that its header has");

@@ -331,7 +331,7 @@ uint32_t ProbeStage::build_row(uint32_t index) const {
 
 // Moves the cursor on to the next build row that may match and, where build rows are marked, has no
 // mark.
-void ProbeStage::settle(Cursor* cursor) {
+void ProbeStage::seek_candidate(Cursor* cursor) {
   if (!finder_.has_value()) return;
   while (cursor->next != cursor->end) {
     cursor->next = table_.ranges()->next(cursor->next, cursor->end, cursor->least);
@@ -347,7 +347,7 @@ void ProbeStage::fill_ranges(const Batch& batch) {
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     Cursor cursor{slot, ranges_[k].next, ranges_[k].end, ranges_[k].least};
-    if (unmarked_places_.has_value()) settle(&cursor);
+    if (unmarked_places_.has_value()) seek_candidate(&cursor);
     if (cursor.next != cursor.end) cursors_.push_back(cursor);
   });
 }
@@ -412,7 +412,7 @@ bool ProbeStage::push_repeated(const Batch& batch, Cursor cursor) {
     uint32_t count = 0;
     for (; count < kVectorRows && cursor.next != cursor.end; ++count) {
       rows_[count] = build_row(cursor.next++);
-      settle(&cursor);
+      seek_candidate(&cursor);
     }
     select_all(count, &output_selection_);
     keep_pairs();
@@ -460,7 +460,7 @@ bool ProbeStage::push_rounds(Batch& batch) {
       Cursor& cursor = cursors_[i];
       rows_[i] = build_row(cursor.next);
       ++cursor.next;
-      settle(&cursor);
+      seek_candidate(&cursor);
       set_bit(bits, cursor.slot);
     }
     select_bits(bits, batch.selection->slots, &output_selection_);

@@ -76,7 +76,7 @@ class ProbeStage : public Stage {
   uint32_t build_row(uint32_t index) const;
   void fill_cursors(const Batch& batch);
   void fill_ranges(const Batch& batch);
-  void settle(Cursor* cursor);
+  void seek_candidate(Cursor* cursor);
   void keep_pairs();
   bool push_existence(Batch& batch);
   bool push_matched(const Batch& batch);

@@ -54,6 +54,7 @@ class CsvTable {
 
   uint64_t row_count() const { return lines_.size(); }
   uint64_t rejected_count() const { return rejected_count_; }
+  // The first of them; for tests.
   const std::vector<Rejection>& rejections() const { return rejections_; }
 
   // A row, from 0, in the table's RowLayout; and the line that it begins on.

@@ -40,7 +40,7 @@ struct QueryBenchmarkOptions {
   double warmup_seconds = 0.5;    // with one client, before the first cell
   double seconds = 5;  // in which each cell makes calls; alone: and kQueryRoundsMin rounds
   bool aged = false;   // an hour's worth of transactions before (workloads/aging.h)
-  double aging_growth = kAgingGrowth;
+  double aging_growth = kAgingGrowth;  // for tests
   base::PlacementOptions placement;
   uint64_t seed = 42;
   std::string keep_path;  // as SessionOptions

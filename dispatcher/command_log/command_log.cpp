@@ -333,7 +333,7 @@ void CommandLog::run() {
   const bool is_first = base::raise_priority_of_this_thread();
   if (is_first) base::pin_this_thread(options_.cores);
   const bool by_calls = is_first && !options_.faults.log_by_ring;
-  ring_.emplace(by_calls ? LogWay::kCalls : options_.way);
+  ring_.emplace(by_calls ? LogWay::kCalls : LogWay::kRing);
   while (take_group()) {
     if (options_.faults.reply_early) {
       complete_(std::exchange(writing_.requests, {}));

@@ -65,7 +65,6 @@ struct CommandLogOptions {
   size_t file_bytes_max = size_t{64} << 20;
   uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
   base::SpinPolicy spin = base::SpinPolicy::kNever;
-  LogWay way = LogWay::kRing;   // where its thread has the usual priority
   std::vector<uint32_t> cores;  // for its thread, where that has priority; empty: any
   DiskFaults faults;
 };

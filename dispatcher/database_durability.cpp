@@ -20,7 +20,7 @@ base::Result<void> Database::State::recover() {
             const BatchGate::Exclusive held = gate.exclude();
             return check_open(held);
           },
-      .wait_for_room = [this] { oltp_dispatcher->wait_for_room(); },
+      .wait_until_batch_may_start = [this] { oltp_dispatcher->wait_until_batch_may_start(); },
       .finished =
           [&] {
             if (log == nullptr) return;

@@ -97,7 +97,7 @@ base::Result<void> LogReplay::replay(const Steps& steps) {
   oltp::Engine& engine = *parts_.engine;
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {
-    steps.wait_for_room();
+    steps.wait_until_batch_may_start();
     // acquire: pairs with the release in stop, which waits for this.
     if (stops_.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
     {

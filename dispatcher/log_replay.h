@@ -62,8 +62,8 @@ class LogReplay {
   }
   struct Steps {
     std::function<base::Result<void>()> check_open;  // before it begins; its error is run's
-    std::function<void()> wait_for_room;             // before each batch
-    std::function<void()> finished;                  // once, before anybody meets the data
+    std::function<void()> wait_until_batch_may_start;
+    std::function<void()> finished;  // once, before anybody meets the data
   };
   // Replays it, if that is still to be done. kNotFound, kInvalidArgument: of procedures, as
   // LoggedTransactions::check; it can be called again. kClosed: stop was called. Other errors: for

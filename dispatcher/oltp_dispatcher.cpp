@@ -61,7 +61,7 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       queues_(options.limits, options.spin),
       arrivals_(options.spin),
       seeds_(options.random_seed),
-      wait_notice_(options.calm_ns) {
+      wait_notice_(options.wait_notice_pause_ns) {
   DIPTYCH_CHECK(options.batch_requests_max != 0, "Database::open checks its options");
   thread_ = std::thread([this] { run(); });
 }
@@ -183,7 +183,7 @@ void OltpDispatcher::run() {
   while (true) {
     const uint32_t ticket = arrivals_.ticket();
     if (fill_batch()) {
-      if (wait_for_room()) {
+      if (wait_until_batch_may_start()) {
         drop_expired(&batch_, base::steady_ns());
         complete_expired();
       }
@@ -240,7 +240,7 @@ void OltpDispatcher::complete_expired() {
   expired_.clear();
 }
 
-bool OltpDispatcher::wait_for_room() {
+bool OltpDispatcher::wait_until_batch_may_start() {
   if (options_.log != nullptr) options_.log->wait_for_room();
   const size_t pending = updates_->pending_bytes();
   if (pending <= options_.pending_update_bytes_max) return false;

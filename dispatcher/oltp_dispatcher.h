@@ -60,7 +60,8 @@ struct OltpDispatcherOptions {
   AdmissionLimits limits;
   uint32_t batch_requests_max = 0;
   size_t pending_update_bytes_max = 0;
-  uint64_t calm_ns = 60'000'000'000;  // without a wait for room: the next is said again
+  // A wait is reported again only after this long without one; tests shorten it.
+  uint64_t wait_notice_pause_ns = 60'000'000'000;
   uint64_t random_seed = 0;
   std::optional<base::Timestamp> time_origin;  // as DatabaseOptions'
   SlowProcedureWatch* slow_watch = nullptr;    // may be null
@@ -84,9 +85,9 @@ class OltpDispatcher {
   // Gives their tokens back and completes them. The dispatcher's thread, or the log's.
   void complete(std::span<oltp::Request* const> ended);
 
-  // Until a batch may start: back-pressure. For who runs batches in this dispatcher's place, before
-  // anything is submitted. True: it waited.
-  bool wait_for_room();
+  // Waits until back-pressure, and the log, let a batch start; true if back-pressure made it wait.
+  // A replay, which runs batches before anything is submitted, calls it too.
+  bool wait_until_batch_may_start();
   // Inside of an exclusive section of the gate: the engine is useless. Calls end with the error.
   void lose_engine(const base::Error& error) { engine_failure_ = error; }
   void regain_engine() { engine_failure_.reset(); }

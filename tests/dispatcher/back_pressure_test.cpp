@@ -35,7 +35,7 @@ void push_one(propagation::UpdateQueue* updates) {
 }
 
 TEST(BackPressure, IsSaidAgainAfterATimeWithoutAndNotBefore) {
-  for (const uint64_t calm_ns : {uint64_t{0}, uint64_t{3'600'000'000'000}}) {
+  for (const uint64_t pause_ns : {uint64_t{0}, uint64_t{3'600'000'000'000}}) {
     const base::Catalog catalog;
     propagation::UpdateQueue updates;
     oltp::Engine engine(&catalog, {}, &updates);
@@ -46,17 +46,17 @@ TEST(BackPressure, IsSaidAgainAfterATimeWithoutAndNotBefore) {
                                .limits = {1, 1, 1, 1},
                                .batch_requests_max = 1,
                                .pending_update_bytes_max = 1,
-                               .calm_ns = calm_ns},
+                               .wait_notice_pause_ns = pause_ns},
                               &engine, &procedures, &updates, &gate, &clock,
                               [&] { updates.recycle(updates.collect().sets); });
     const auto said = [&] {
       push_one(&updates);
       testing::internal::CaptureStderr();
-      EXPECT_TRUE(dispatcher.wait_for_room());
+      EXPECT_TRUE(dispatcher.wait_until_batch_may_start());
       return testing::internal::GetCapturedStderr().find("transactions wait") != std::string::npos;
     };
     EXPECT_TRUE(said());
-    EXPECT_EQ(said(), calm_ns == 0);
+    EXPECT_EQ(said(), pause_ns == 0);
     EXPECT_EQ(dispatcher.back_pressure_waits(), 2U);
   }
 }

@@ -14,11 +14,9 @@ inline constexpr uint64_t kForeverNs = uint64_t{100} * 365 * 86'400 * 1'000'000'
 struct CallOptions {
   Admission admission = Admission::kWait;  // on a dispatcher's thread it is kRefuse
   Priority priority = Priority::kNormal;   // a client's calls have the client's
-  // Counted from the submission, the wait for admission included: a call that no batch has taken by
-  // then fails with kDeadlineExceeded, and is not run; which is told when the batch that runs by
-  // then has ended. One that has run, and waits for a full disk
-  // to have space for the log, fails by then with kIo: whether it is kept is not known. 0: no
-  // limit.
+  // Measured from submission, including admission. A call not started by then fails with
+  // kDeadlineExceeded (reported when the running batch ends). A call that has run but waits for log
+  // space on a full disk fails with kIo; whether it is kept is unknown. 0: no limit.
   uint64_t timeout_ns = 0;
 };
 

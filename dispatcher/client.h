@@ -1,5 +1,5 @@
-// Client: a share of its own in what a database does: calls of clients, and their queries, take
-// turns in its batches, so that who has submitted thousands does not hold up who has submitted one.
+// Client: a guaranteed share of a database. Clients take turns in its batches, so one that submits
+// thousands of calls does not delay one that submits a single call.
 //
 //   auto client = Client::connect(&database, {.priority = Priority::kHigh});
 //   auto reply = (*client)->call(transfer, {.from = 1, .to = 2}, {.timeout_ns = 10'000'000}).get();

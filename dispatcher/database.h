@@ -1,7 +1,7 @@
-// Database: the public face of the engine: with what is included here, databases are opened, and
-// procedures written and called, and queries asked. Headers of their own have what not everybody
-// needs: a client's share of the admission (dispatcher/client.h), making a database of a backup
-// (dispatcher/backup.h), results as Arrow (olap/arrow_export.h).
+// Database: the public interface. With this header you open databases, write and call procedures,
+// and run queries. Less common needs have their own headers: a client's share of the admission
+// (dispatcher/client.h), making a database of a backup (dispatcher/backup.h), results as Arrow
+// (olap/arrow_export.h).
 //
 //   auto database = Database::open({.path = "shop"});             // or {} for one in memory
 //   (*database)->execute_ddl("CREATE TABLE ...");
@@ -13,9 +13,9 @@
 //
 // Freshness  a query sees every transaction that was acknowledged before it was submitted.
 // Durability in a database at a path, what was acknowledged is there after any crash: a call is
-//            logged, and its reply given when the log is durable; a query shows nothing that is
-//            not, unless calls are refused since the disk is full or has failed: queries go on then
-//            and show what memory has, though a crash may take the newest of it.
+//            logged, and its reply given when the log is durable; a query shows only durable data.
+//            The exception: while calls are refused because the disk is full or has failed, queries
+//            go on and show what is in memory; a crash may lose the newest part of it.
 //            close() saves the replica, and so do loads and DDL, but without a log
 //            (DatabaseOptions::log has that, too). After a crash the log is replayed by recover(),
 //            or before the first use of the data: by then the procedures that it names must have
@@ -23,13 +23,13 @@
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would
-//            wait for the dispatcher itself (query, execute_ddl, load, close, discard, ...) is
-//            kInvalidArgument. So is all of these, and submit, in a procedure: where it runs and
-//            where recover() runs it again.
+//            wait for the dispatcher itself (query, execute_ddl, load, close, discard, ...) fails
+//            with kInvalidArgument. Inside a procedure all of these, and submit, fail with
+//            kInvalidArgument, in the first run and in a replay.
 // Errors     values (base/result.h), with text for a person; nothing throws.
 // Limits     at most `queue_requests` calls, and `queue_queries` queries, of a priority wait; a
-//            further one fails with kOverloaded at once, or waits, as its options say. Who wants a
-//            share of its own whatever others submit connects as a client (dispatcher/client.h).
+//            further one fails with kOverloaded at once, or waits, as its options say. A caller who
+//            needs a share that others cannot use up connects as a client (dispatcher/client.h).
 //
 //   call ──► queue ──batch──► oltp::Engine ──sealed sets──► UpdateQueue ──► Applier ──► Replica
 //   query ─► queue ──batch──────────────────────────────────────────────► Executor ◄─┘

@@ -56,66 +56,64 @@ struct DatabaseOptions {
   // Memory that the columns of the OLAP replica's blocks may take, for a database at a path; what
   // does not fit is read from its block file when a query wants it. 0: no limit.
   size_t olap_memory_bytes_max = 0;
-  // Of a compressed block: a power of two from 2^10 to 2^18. Like the number of partitions, a
-  // database keeps it from its creation on.
+  // Rows of a compressed block: a power of two from 2^10 to 2^18; fixed when the database is
+  // created, like `partitions`.
   uint32_t block_rows = storage::kBlockRowsDefault;
   // Columns of all tables settle, and not only of those WITH (settled = on): storage/settling.h.
   base::Settled settled = base::Settled::kOff;
-  uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
-                            // database that exists keeps the number that it was created with
+  uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
-  // Calls, and queries (a query_batch is one), admitted and not answered: of each priority by
-  // callers without a client handle, and of each client (dispatcher/client.h). At most so many
-  // clients of each priority.
+  // Limits on admitted, unanswered calls and queries (a query_batch counts once): for callers
+  // without a client, by priority; and for each client (dispatcher/client.h). `clients_max` limits
+  // the clients of each priority.
   uint32_t queue_requests = 4096;
   uint32_t client_requests = 256;
   uint32_t queue_queries = 1024;
   uint32_t client_queries = 64;
   uint32_t clients_max = 1024;
   uint32_t batch_requests_max = 1024;
-  // What more are queued wait for a later batch, by priorities and clients in turn. Fewer: the
-  // priorities count sooner, and less is shared.
+  // Further queries wait for a later batch, by priorities and clients in turn. A smaller limit
+  // makes priorities take effect sooner, but shares less.
   uint32_t batch_queries_max = 1024;
   uint64_t push_limit_ns = 5'000'000;       // no update waits longer before it is pushed
   uint64_t apply_interval_ns = 20'000'000;  // applied this often though no query asks
-  // Of updates that wait for the replica: then OLTP batches wait, too. 0: 1 GiB, or a sixteenth of
-  // the machine's memory where that is less.
+  // Updates waiting for the replica; above this, OLTP batches wait. 0: 1 GiB, or a sixteenth of the
+  // machine's memory where that is less.
   size_t pending_update_bytes_max = 0;
   size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
                                       // over it: kOutOfMemory. 0: a quarter of the machine's memory
   // The same of all queries that run, and of results for as long as somebody holds them; the query
   // that would pass it fails alone. 0: half of the machine's memory.
   size_t queries_memory_bytes_max = 0;
-  // A query that has run alone for so long, or whose plan is thought to handle so many rows (of all
-  // its operators), goes to the long lane (dispatcher/long_lane.h), where it begins anew on a newer
-  // snapshot of its own and holds nobody up; 0: none does. So many run at a time, the others wait.
-  // Queries that scan together have so long together, too, and begin anew alone; a pass of star
-  // queries (olap/execution/star/star_batch.h) is not ended by it.
+  // A query that has run alone for `long_query_ns`, or is estimated to handle `long_query_rows`
+  // rows over all operators, starts again in the long lane (dispatcher/long_lane.h) on its own
+  // snapshot, where it delays nobody. 0: never. At most `long_queries_max` run there at once.
+  // Queries that scan together for `long_query_ns` start again alone; a pass of star queries
+  // (olap/execution/star/star_batch.h) is not ended by it.
   uint64_t long_query_ns = 0;
   double long_query_rows = 0;
   uint32_t long_queries_max = 1;
-  // How often a transaction is run again that another one was in the way of; then its call fails
-  // with kConflict.
+  // How often a transaction is retried after conflicts before its call fails with kConflict.
   uint32_t conflicts_max = 1000;
-  // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
-  // never ends would hold up all others.
+  // Operations and scanned rows of one transaction; above this its call fails, since an endless
+  // procedure would block all others.
   uint64_t operations_max = 10'000'000;
-  uint64_t slow_procedure_ns = 1'000'000'000;  // who runs longer is reported; 0: nobody
+  uint64_t slow_procedure_ns = 1'000'000'000;  // runs longer than this are reported; 0: none
   LogMode log = LogMode::kCommand;             // of a database at a path
   size_t log_file_bytes = size_t{64} << 20;    // a full file is followed by a new one
-  // A checkpoint is written in the background after so much log, and where anything has changed
-  // since the last one after so much time; 0: none. At most so many bytes a second; 0: no limit.
-  // What it costs transactions while it runs goes with the rate; twice the default costs more than
-  // 3 % of them on two cores (log_checkpoints in tests/workloads/durability_bench.cpp).
+  // A background checkpoint starts after this much log, or after this interval if anything changed;
+  // 0: never. It writes at most `checkpoint_bytes_per_second`; 0: unlimited. Its cost to
+  // transactions grows with that rate; twice the default costs more than 3 % of them on two cores
+  // (log_checkpoints in tests/workloads/durability_bench.cpp).
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;
   uint64_t checkpoint_interval_ns = 0;
   uint64_t checkpoint_bytes_per_second = uint64_t{32} << 20;
   DiskFaults faults;         // for tests
   uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
-  // Of how far it is. Lines on standard error say it too, unless that is a terminal, which the
-  // listener then has to itself.
+  // Called with the progress of a recovery. Progress also goes to standard error, unless that is a
+  // terminal: with a listener, the terminal is the listener's.
   RecoveryListener recovery_listener;
-  // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
+  // The start of transactions' now(); real time passes from there. nullopt: the system clock.
   std::optional<base::Timestamp> time_origin;
 };
 

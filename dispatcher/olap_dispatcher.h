@@ -17,10 +17,9 @@
 //
 // A job is answered when its last statement has ended, whatever else of its batch still runs: by
 // the query watch meanwhile, by this thread where the batch ends with it and nobody is waiting for
-// the watch. Where there is a log,
-// results are given out once all that they show is durable; a job that ends before that waits for
-// the end of its batch. Queries that take too long, or would, leave their batch for the long lane
-// (dispatcher/long_lane.h).
+// the watch. Where there is a log, results are given out once all that they show is durable; a job
+// that ends before that waits for the end of its batch. Queries that take too long, or would, leave
+// their batch for the long lane (dispatcher/long_lane.h).
 //
 // Threads    submit, apply_now, report: any. bring_up_to_date: who holds the gate, as this side's
 //            batch or exclusively.

@@ -27,8 +27,8 @@ using QueryWatchPtr = std::shared_ptr<QueryWatch>;    // shared_ptr: handles out
 
 struct QueryOptions {
   std::vector<base::Value> parameters = {};  // of $1, $2 and so on, of each statement
-  // Counted from the submission, the wait for admission included: what has not ended by then fails
-  // with kDeadlineExceeded, and is not run where its turn comes later. 0: no limit.
+  // Measured from submission, including admission. What has not ended by then fails with
+  // kDeadlineExceeded, and does not run if its turn comes later. 0: no limit.
   uint64_t timeout_ns = 0;
   Admission admission = Admission::kWait;  // on a dispatcher's thread it is kRefuse
   Priority priority = Priority::kNormal;   // a client's queries have the client's
@@ -37,8 +37,8 @@ struct QueryOptions {
 // Called once, on a dispatcher's thread.
 using QueryDone = std::function<void(base::Result<olap::QueryResult>)>;
 
-// Of a query, or a batch of them, that was submitted. Copies are of the same one; it may outlive
-// the query and the database.
+// Handle to a submitted query or batch. Copies refer to the same one; a handle may outlive query
+// and database.
 class QueryHandle {
  public:
   QueryHandle() = default;  // of none

@@ -1,4 +1,4 @@
-# What tools/install, tools/demo and tools/test share: where the project lies, how a step is
+# What the shell scripts of tools/ share: where the project and its sources lie, how a step is
 # announced, how a run stops, and how many jobs the machine bears. Sourced, never run.
 # shellcheck shell=bash
 
@@ -37,6 +37,23 @@ die() {
   exit 1
 }
 
+# print_help: the comment that the script begins with.
+print_help() {
+  sed -n '2,/^$/s/^# \{0,1\}//p' "$root/tools/$program"
+}
+
+# sources_matching PATTERN...: sets `sources` to the files of the project with such names.
+sources_matching() {
+  local -a names=()
+  local pattern
+  for pattern in "$@"; do names+=(-o -name "$pattern"); done
+  # The caller uses it.
+  # shellcheck disable=SC2034
+  mapfile -d '' -t sources < <(find base storage propagation oltp olap dispatcher workloads cli \
+    tests examples docs -type f \( "${names[@]:1}" \) -print0)
+  wait "$!" || die "find could not look through the sources; its message is above."
+}
+
 # jobs_max: compilers that may run at once: one for each core, with at least 2 GiB of memory each.
 jobs_max() {
   local cores memory_kib jobs
@@ -65,4 +82,21 @@ build() {
   GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
     cmake --build --preset "$preset" --parallel "$(jobs_max)" --target "$@" ||
     die "The build '$preset' ($*) failed; the compiler's message is above."
+}
+
+# compare SCRIPT FOLDER ARGUMENT...: runs a comparison with DuckDB, tools/SCRIPT, which keeps its
+# data in build/FOLDER.
+compare() {
+  local script=tools/$1 folder=build/$2
+  shift 2
+  if [[ " $* " == *" --help "* || " $* " == *" -h "* ]]; then
+    print_help
+    exec python3 "$script" --help
+  fi
+  build release diptych
+  [[ -x .venv/bin/python ]] || tools/test --only venv
+  mkdir -p "$folder"
+  cd "$user_folder"
+  exec "$root/.venv/bin/python" "$root/$script" \
+    --program "$root/build/release/diptych" --folder "$root/$folder" "$@"
 }

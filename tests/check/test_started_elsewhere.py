@@ -58,7 +58,7 @@ class StartedElsewhereTest(unittest.TestCase):
         self.assertEqual(files, {f"{self.here}/a.cpp", f"{self.root}/b.cpp"})
 
     def test_each_says_its_usage(self):
-        for name in ("fuzz", "tidy"):
+        for name in ("install", "demo", "fuzz", "tidy"):
             self.assertIn(f"Usage: tools/{name}", "\n".join(self.said(name, "--help")))
 
     def test_a_link_to_a_script_does_what_the_script_does(self):

@@ -11,8 +11,10 @@ set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for no
 option(DIPTYCH_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(DIPTYCH_FUZZ "Build the libFuzzer targets (clang): everything is instrumented for them" OFF)
-set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
-set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
+set(DIPTYCH_TESTS_NAMED "" CACHE STRING
+  "Build only test sources with a test of such a name (a regular expression); empty for all")
+set(DIPTYCH_COLD_OPTIONS "" CACHE STRING
+  "Compiler options, after all others, where a slow program costs less than its compilation")
 # (g++ 12 at -O1 and -Og takes a std::variant's parts for uninitialised.)
 set(DIPTYCH_TEST_OPTIONS "" CACHE STRING "Compiler options, after all others, of the tests' own sources")
 
@@ -164,7 +166,8 @@ function(diptych_test_sources target)
 endfunction()
 
 # diptych_tests(FOLDER [COLD] [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
-# tests/FOLDER, which the target all_tests builds; ctest knows its tests by the label FOLDER. No program where DIPTYCH_TESTS_NAMED leaves no test.
+# tests/FOLDER, which the target all_tests builds; ctest knows its tests by the label FOLDER. No program where
+# DIPTYCH_TESTS_NAMED leaves no test.
 # COLD: the tests drive the engine and compute little themselves, so DIPTYCH_COLD_OPTIONS apply too.
 add_custom_target(all_tests)
 function(diptych_tests folder)

@@ -46,7 +46,7 @@ class BoundedQueue {
     uint64_t position = pushed_.load(std::memory_order_relaxed);
     while (true) {
       Slot& slot = slots_[position & mask_];
-      // acquire: pairs with R2 in try_pop, so that the popper is done with the slot's value.
+      // acquire: pairs with the store in try_pop, so that the popper is done with the slot's value.
       const uint64_t sequence = slot.sequence.load(std::memory_order_acquire);
       if (sequence < position) return false;
       if (sequence > position) {
@@ -57,7 +57,7 @@ class BoundedQueue {
       // relaxed: it only shares out positions; the slot's sequence publishes the value.
       if (pushed_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed)) {
         slot.value = std::move(value);
-        // release (R1): the popper that sees the new sequence sees the value.
+        // release: the popper that sees the new sequence sees the value.
         slot.sequence.store(position + 1, std::memory_order_release);
         return true;
       }
@@ -68,10 +68,10 @@ class BoundedQueue {
     // relaxed: this thread is its only writer.
     const uint64_t position = popped_.load(std::memory_order_relaxed);
     Slot& slot = slots_[position & mask_];
-    // acquire: pairs with R1 in try_push.
+    // acquire: pairs with the store in try_push.
     if (slot.sequence.load(std::memory_order_acquire) != position + 1) return false;
     *value = std::move(slot.value);
-    // release (R2): the pusher of the next round may overwrite the value.
+    // release: the pusher of the next round may overwrite the value.
     slot.sequence.store(position + mask_ + 1, std::memory_order_release);
     // relaxed: others only look at it as a figure.
     popped_.store(position + 1, std::memory_order_relaxed);

@@ -121,6 +121,9 @@ class SizeRules(RuleTest):
         self.assert_clean("columns", "base/a.cpp", "// " + "é" * 97 + "\n")
         self.assert_found("columns", "tools/run", 1, "#" * 101)
         self.assert_clean("columns", "docs/a.md", "x" * 200)
+        for path in ("cmake/a.cmake", "base/CMakeLists.txt"):
+            self.assert_found("columns", path, 1, "#" * 121)
+            self.assert_clean("columns", path, "#" * 120)
 
     def test_file_length(self) -> None:
         self.assert_found("file-length", "base/a.h", 301, "//\n" * 301)
@@ -314,6 +317,9 @@ class LabelRules(RuleTest):
                              [("oltp/c.cpp", 2)], cited)
         self.assertEqual(self.found_labels(oltp__a_h=self.HEADER, storage__c_cpp="// (I1)\n"),
                          [("storage/c.cpp", 1)])
+        for folder in ("olap", "dispatcher"):
+            self.assertEqual(self.found_labels(**{f"{folder}__c_cpp": "// (I1)\n"}),
+                             [(f"{folder}/c.cpp", 1)])
 
     def test_a_citation_that_leads_somewhere_and_what_is_none(self) -> None:
         for cited in ("// (I1)", "// (I1, I2)", "// (I1 and I2 of a.h)", "// (I1-I2)",

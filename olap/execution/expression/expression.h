@@ -7,7 +7,8 @@
 // Rows       evaluate(input, rows) gives values for the selected rows; other slots of the result
 //            have no meaning. Only selected rows can fail (overflow, division by zero): AND, OR,
 //            CASE and COALESCE evaluate an operand only for the rows that still need it.
-// Lifetime   a result is valid until the node is evaluated again, or the input ends (V2).
+// Lifetime   a result is valid until the node is evaluated again, or the input ends (V2 of
+//            vector.h).
 // Errors     QueryFailure. compile_expression() throws it if the plan breaks plan.h's typing or a
 //            LIKE pattern is malformed; evaluate() for faults of live rows, for texts beyond the
 //            query's memory limit, and if the stop signal is set while it makes long texts.

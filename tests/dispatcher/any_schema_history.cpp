@@ -450,8 +450,8 @@ void History::sweep() {
   if (!fails && kind == ActorsTask::Kind::kErase && below_(2) == 0) load_much(t);
 }
 
-// As many turns of compaction as columns wait for before they settle, and no
-// block is written meanwhile.
+// As many turns of compaction as columns wait for before they settle, and no block is written
+// meanwhile.
 void History::rest() {
   note("rest");
   const auto small = std::find_if_not(tables_.begin(), tables_.end(), is_large);

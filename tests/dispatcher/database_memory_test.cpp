@@ -188,8 +188,8 @@ TEST_F(Damaged, AChunkFailsTheQueriesThatReadIt) {
 }
 
 // A load whose rows take the places of erased ones reads their block, which a restart has left as
-// it was. The load has committed before the
-// replica is lost, and nothing has its rows but memory: calls are refused, and the process goes on.
+// it was. The load has committed before the replica is lost, and nothing has its rows but memory:
+// calls are refused, and the process goes on.
 TEST_F(Damaged, ALoadThatMeetsAChunkRefusesCalls) {
   auto erasing = Bank::open(small_blocks(directory_.path()));
   const auto close_account =

@@ -227,7 +227,7 @@ base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path
     if (made) ::rmdir(path.c_str());  // which another's files prevent
     return first.error();
   }
-  DirectoryInMaking directory(path, file, made);
+  DirectoryInMaking directory(path, file, made ? Origin::kMade : Origin::kFound);
   // Somebody may have filled it before the file was made.
   if (auto alone = check_has_only(path, file); !alone) {
     directory.leave();
@@ -243,7 +243,7 @@ base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path
 DirectoryInMaking::DirectoryInMaking(DirectoryInMaking&& other) noexcept
     : path_(std::move(other.path_)),
       file_(other.file_),
-      made_(other.made_),
+      origin_(other.origin_),
       kept_(std::exchange(other.kept_, true)),
       lock_(std::move(other.lock_)) {}
 
@@ -268,7 +268,7 @@ DirectoryInMaking::~DirectoryInMaking() {
   remove_database_files(path_);
   ::unlink((path_ + "/lock").c_str());  // a backup that was read again has one, too
   ::unlink((path_ + file_).c_str());
-  if (made_) ::rmdir(path_.c_str());
+  if (origin_ == Origin::kMade) ::rmdir(path_.c_str());
 }
 
 base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory,

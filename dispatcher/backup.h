@@ -90,14 +90,15 @@ class DirectoryInMaking {
   void keep() { kept_ = true; }
 
  private:
-  DirectoryInMaking(std::string path, const char* file, bool made)
-      : path_(std::move(path)), file_(file), made_(made) {}
+  enum class Origin : uint8_t { kMade, kFound };
+  DirectoryInMaking(std::string path, const char* file, Origin origin)
+      : path_(std::move(path)), file_(file), origin_(origin) {}
   // Takes the own file away, and leaves the others'.
   void leave();
 
   std::string path_;
   const char* file_;
-  bool made_;
+  Origin origin_;
   bool kept_ = false;
   std::optional<storage::DirectoryLock> lock_;
 };

@@ -114,13 +114,13 @@ ColumnPath PlanRunner::path_of(const Operator& join, uint32_t build_column) cons
   std::vector<ColumnPath::Step> steps;
   // Tables below one without rows need not have been built.
   if (tables_.at(&join)->rows().row_count() == 0) return {type, std::move(steps)};
-  const Operator* of = &join;
-  while (const ReferredColumn* const referred = needed_->referred(*of, build_column)) {
-    steps.push_back({&tables_.at(of)->rows(), referred->numbers});
-    of = referred->join;
+  const Operator* table_join = &join;
+  while (const ReferredColumn* const referred = needed_->referred(*table_join, build_column)) {
+    steps.push_back({&tables_.at(table_join)->rows(), referred->numbers});
+    table_join = referred->join;
     build_column = referred->build_column;
   }
-  steps.push_back({&tables_.at(of)->rows(), build_column});
+  steps.push_back({&tables_.at(table_join)->rows(), build_column});
   return {type, std::move(steps)};
 }
 
@@ -194,7 +194,10 @@ Task PlanRunner::run_rows(const Operator& op, const StageFactory& sink) {
         return std::make_unique<ProjectStage>(context_, op, sink(worker));
       case OperatorKind::kExpand: return std::make_unique<ExpandStage>(op, sink(worker));
       case OperatorKind::kRepeat:
-        return std::make_unique<RepeatStage>(context_, needed_->of(op).back(), sink(worker));
+        return std::make_unique<RepeatStage>(
+            context_,
+            needed_->of(op).back() ? RepeatStage::Numbers::kRead : RepeatStage::Numbers::kUnread,
+            sink(worker));
       default: return std::make_unique<LimitStage>(&counter, sink(worker));
     }
   };
@@ -247,7 +250,8 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   // probed, since the plan thinks that they drop the most.
   if (const Operator* const scan = filtered_scan(op); scan != nullptr) {
     std::vector<JoinFilter>& filters = join_filters_[scan];
-    std::erase_if(filters, [&op](const JoinFilter& of) { return of.join == &op; });  // a round ago
+    // Of a round ago.
+    std::erase_if(filters, [&op](const JoinFilter& earlier) { return earlier.join == &op; });
     JoinFilter filter = join_filter(op, *table, *scan);
     if (filter.drops_rows()) filters.insert(filters.begin(), std::move(filter));
   }

@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "olap/execution/pipeline/pipeline.h"
@@ -32,13 +34,14 @@ class SharedChains {
 };
 
 // RepeatStage: passes on the k-th repetitions of all rows of a batch as the k-th round. For few
-// rows that are repeated often, it passes on several repetitions at a time. `numbers` says that an
-// operator above reads the number of the repetition.
+// rows that are repeated often, it passes on several repetitions at a time.
 class RepeatStage : public Stage {
  public:
-  RepeatStage(const RunContext& context, bool numbers, StagePtr next)
+  enum class Numbers : uint8_t { kUnread, kRead };  // of the repetitions, by an operator above
+
+  RepeatStage(const RunContext& context, Numbers numbers, StagePtr next)
       : context_(context), next_(std::move(next)) {
-    if (numbers) numbers_.emplace(PhysicalType::kInt64);
+    if (numbers == Numbers::kRead) numbers_.emplace(PhysicalType::kInt64);
   }
   bool push(Batch& batch) override;
 

@@ -67,7 +67,8 @@ Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
 Planned make_append(std::vector<Planned> inputs);
 
 // Both inputs have these columns, of the given types.
-Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step,
+enum class Duplicates : uint8_t { kKept, kDropped };
+Planned make_recursion(uint32_t recursion, Duplicates duplicates, Planned first, Planned step,
                        std::vector<base::DataType> types);
 Planned make_working_rows(uint32_t recursion, std::vector<base::DataType> types,
                           std::vector<uint32_t> layout);

@@ -21,8 +21,9 @@ std::vector<base::DataType> types_of(const std::vector<uint32_t>& slots, const S
 
 }  // namespace
 
-Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step,
+Planned make_recursion(uint32_t recursion, Duplicates duplicates, Planned first, Planned step,
                        std::vector<base::DataType> types) {
+  const bool drops = duplicates == Duplicates::kDropped;
   DIPTYCH_CHECK(first.layout == step.layout, "both terms have the same columns");
   Planned planned;
   planned.root = std::make_unique<Operator>();
@@ -31,7 +32,7 @@ Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step
   root.recursion = recursion;
   root.estimated_rows = first.rows() + kRounds * step.rows();
   root.output_nullable.assign(types.size(), true);
-  for (size_t i = 0; i < types.size() && !all; ++i) {
+  for (size_t i = 0; i < types.size() && drops; ++i) {
     root.expressions.push_back(make_column(static_cast<uint32_t>(i), types[i], true));
   }
   root.output = std::move(types);
@@ -39,7 +40,7 @@ Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step
   root.children.push_back(std::move(step.root));
   planned.layout = std::move(first.layout);
   planned.unfiltered = planned.rows();
-  if (!all) planned.unique_keys = {planned.layout};
+  if (drops) planned.unique_keys = {planned.layout};
   return planned;
 }
 
@@ -73,8 +74,9 @@ Planned PlanBuilder::plan_recursion(JoinMember& member) {
   Planned step = plan_set_input(member, 1, columns);
   innermost_ = around;
   rounds_.erase(round);
-  return make_recursion(operation.recursion, operation.all, std::move(first), std::move(step),
-                        types_of(member.slots, estimator_.slots()));
+  return make_recursion(operation.recursion,
+                        operation.all ? Duplicates::kKept : Duplicates::kDropped, std::move(first),
+                        std::move(step), types_of(member.slots, estimator_.slots()));
 }
 
 // As many rows, and different values, as the first term has.

@@ -111,10 +111,6 @@ bool names_slot_below(const Expression& expression, uint32_t first_slot) {
   return any_below(expression, first_slot);
 }
 
-bool names_slot_below(const JoinGroup& group, uint32_t first_slot) {
-  return any_below(group, first_slot);
-}
-
 bool names_slot_below(const QueryBlock& block, uint32_t first_slot) {
   return any_below(block, first_slot);
 }

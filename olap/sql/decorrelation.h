@@ -18,7 +18,6 @@
 namespace diptych::olap {
 
 bool names_slot_below(const Expression& expression, uint32_t first_slot);
-bool names_slot_below(const JoinGroup& group, uint32_t first_slot);
 bool names_slot_below(const QueryBlock& block, uint32_t first_slot);
 
 // True if the block has only FROM, WHERE, and outputs computed from single rows.

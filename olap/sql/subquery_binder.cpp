@@ -279,11 +279,11 @@ Expressions SelectBinder::lift_aggregates(QueryBlock& block, SubqueryJoin* join)
 void SelectBinder::over_outputs(ExpressionPtr* value,
                                 const std::unordered_map<uint32_t, uint32_t>& given,
                                 const std::unordered_map<uint32_t, AggregateKind>& kinds) {
-  substitute(value, [&](const Expression& of) -> ExpressionPtr {
-    const auto found = given.find(of.column);
+  substitute(value, [&](const Expression& part) -> ExpressionPtr {
+    const auto found = given.find(part.column);
     if (found == given.end()) return nullptr;
     slots_[found->second].nullable = true;
-    const auto kind = kinds.find(of.column);
+    const auto kind = kinds.find(part.column);
     ExpressionPtr column = slots_.column(found->second);
     return kind == kinds.end() ? std::move(column) : over_no_rows(kind->second, std::move(column));
   });

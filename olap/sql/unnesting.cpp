@@ -382,8 +382,8 @@ JoinMember Unnesting::domain_member() {
 }
 
 uint32_t Unnesting::own_slot(uint32_t outer) {
-  const Slot& of = slots_[outer];
-  Slot own{of.name, of.type, of.nullable || nullable_, nullptr, {}};
+  const Slot& copied = slots_[outer];
+  Slot own{copied.name, copied.type, copied.nullable || nullable_, nullptr, {}};
   return slots_.add(std::move(own));
 }
 

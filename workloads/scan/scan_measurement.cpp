@@ -148,7 +148,7 @@ Result<ScanSpeed> ScanMeasurement::scan(base::TableId table, base::ColumnId colu
                                : count_morsel(morsels[i], *pinned, kind, *predicate, buffer);
     parts_->sums.fetch_add(found, std::memory_order_relaxed);  // relaxed: nobody waits for it
   };
-  Rounds rounds;
+  PassSpeeds speeds;
   ScanSpeed speed;
   speed.bytes = bytes;
   speed.reference_bytes = Parts::kBufferBytes;
@@ -160,9 +160,9 @@ Result<ScanSpeed> ScanMeasurement::scan(base::TableId table, base::ColumnId colu
     parts_->share_out(morsels.size(), read);
     const double pass_seconds = base::seconds_since(pass_start);
     if (const auto done = failed.result(); !done.ok()) return done.error();
-    rounds.add(static_cast<double>(bytes) / pass_seconds, memory);
+    speeds.add(static_cast<double>(bytes) / pass_seconds, memory);
   } while (base::seconds_since(start) < seconds);
-  rounds.report(&speed);
+  speeds.report(&speed);
   return speed;
 }
 

@@ -118,7 +118,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
   // Made once: its memory is zeroed by the system when it is registered.
   storage::ChunkArena arena(kRawArenaBytes, parts_->access.placement().node);
   storage::ChunkReader reader(&buffers.file(), &arena, kReadDepth);
-  Rounds rounds;
+  PassSpeeds speeds;
   Yardstick others;
   std::vector<double> decoded;
   ScanSpeed speed;
@@ -137,13 +137,13 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
     const auto raw = read_raw(chunks, &reader);
     if (!raw.ok()) return raw.error();
     speed.reference_bytes = *raw;
-    rounds.add(scanned, static_cast<double>(*raw) / base::seconds_since(raw_start));
+    speeds.add(scanned, static_cast<double>(*raw) / base::seconds_since(raw_start));
     if (!speed.other_error.empty()) continue;
     const auto read = other(buffers.file().path(), block_bytes, kReadDepth);
     if (read.ok()) others.add(scanned, *read);
     if (!read.ok()) speed.other_error = read.error().message;
   } while (base::seconds_since(start) < seconds);
-  rounds.report(&speed);
+  speeds.report(&speed);
   speed.decoded = median_of(std::move(decoded));
   speed.other = others.reference();
   speed.other_share = others.share();

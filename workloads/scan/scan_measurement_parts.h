@@ -54,7 +54,7 @@ class Yardstick {
 };
 
 // A scan and its yardstick.
-class Rounds {
+class PassSpeeds {
  public:
   void add(double speed, double reference) {
     speeds_.push_back(speed);

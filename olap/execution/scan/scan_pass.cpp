@@ -99,11 +99,12 @@ void PassWorker::end(size_t scan) {
 ScanSource& PassWorker::source(size_t scan) {
   std::unique_ptr<ScanSource>& source = sources_[scan];
   if (source == nullptr) {
-    const PlanScan& of = *pass_.scans[scan];
-    source = std::make_unique<ScanSource>(of.context, of.op, of.needed, of.filters, of.roles,
-                                          of.top, &reader_, of.sink(worker_));
-    if (of.context.meter != nullptr) {
-      PlanMeter::Cell& cell = of.context.meter->cell(worker_, of.op);
+    const PlanScan& scanned = *pass_.scans[scan];
+    source =
+        std::make_unique<ScanSource>(scanned.context, scanned.op, scanned.needed, scanned.filters,
+                                     scanned.roles, scanned.top, &reader_, scanned.sink(worker_));
+    if (scanned.context.meter != nullptr) {
+      PlanMeter::Cell& cell = scanned.context.meter->cell(worker_, scanned.op);
       source->count_decoded(&cell.decoded_bytes);
       source->count_filtered(&cell.filtered_rows);
       source->count_joinless(&cell.joinless_rows);

@@ -34,7 +34,9 @@ class BenchIsolationCommand : public Command {
 }  // namespace
 
 BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
-    : Command(parent, "isolation", "What each side loses to the other, over a grid of clients",
+    : Command(parent, "isolation",
+              "What each side loses to the other, over a grid of clients (performance, not "
+              "transaction levels)",
               kIsolationExamples) {
   add_warehouses(app(), &options_.warehouses);
   add_seconds(app(), &options_.seconds, "Seconds measured per cell; default 5",

@@ -329,6 +329,14 @@ base::Result<std::unique_ptr<Database::State>> Database::State::make(
   return base::ErrorCode::kOutOfMemory;
 }
 
+BatchGate::Exclusive Database::State::stop_everything() {
+  backups.stop();
+  log_replay.stop();
+  stop_dispatchers();
+  backups.await();
+  return gate.exclude();
+}
+
 void Database::State::stop_dispatchers() {
   // Before the OLTP side is stopped: it may wait for room behind a query.
   olap_dispatcher->cancel_queries();
@@ -502,11 +510,7 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
-  state_->backups.stop();
-  state_->log_replay.stop();
-  state_->stop_dispatchers();
-  state_->backups.await();
-  const BatchGate::Exclusive held = state_->gate.exclude();
+  const BatchGate::Exclusive held = state_->stop_everything();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
   if (state_->log_replay.is_done()) {  // else what was not replayed stays in the log
@@ -521,11 +525,7 @@ base::Result<void> Database::close() {
 base::Result<void> Database::discard() {
   if (auto allowed = state_->check_may_wait("discard"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
-  state_->backups.stop();
-  state_->log_replay.stop();
-  state_->stop_dispatchers();
-  state_->backups.await();
-  const BatchGate::Exclusive held = state_->gate.exclude();
+  const BatchGate::Exclusive held = state_->stop_everything();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kClosed;
   remove_made(state_->options.path, state_->made);

@@ -66,6 +66,8 @@ struct Database::State {
       const DatabaseOptions& database_options);
   void start_dispatchers();
   void stop_dispatchers();
+  // Backups and the replay too. The caller holds `closing`.
+  BatchGate::Exclusive stop_everything();
 
   bool on_dispatcher_thread() const;
   // kInvalidArgument in a procedure, of which `what` might wait for the end; the same where it is

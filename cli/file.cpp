@@ -13,11 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "cli/output.h"
 
 namespace diptych::cli {
 namespace {
 
+using base::Descriptor;
 using base::Error;
 using base::ErrorCode;
 using base::Result;
@@ -28,23 +30,6 @@ Error system_error(std::string_view what, const std::string& path, int number) {
                                             : ErrorCode::kIo;
   return {code, fmt::format("cannot {} \"{}\": {}", what, path, std::strerror(number))};
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    // The program was given the standard ones.
-    if (number_ > STDERR_FILENO) ::close(number_);
-  }
-  int get() const { return number_; }
-  // Closes it and gives the system's answer, which for a written file may be "no space left".
-  int close_now() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int number_;
-};
 
 Result<size_t> read_some(const Descriptor& file, const std::string& path, std::span<char> buffer) {
   while (true) {
@@ -73,7 +58,8 @@ Result<std::string> read_all(const Descriptor& file, const std::string& path) {
 }
 
 Descriptor open_input(const std::string& path) {
-  if (path == kStandardInput) return Descriptor(STDIN_FILENO);
+  // A copy of the standard one, which is the program's and stays open.
+  if (path == kStandardInput) return Descriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
@@ -107,7 +93,7 @@ std::string input_name(const std::string& path) {
 Result<std::string> read_file(const std::string& path) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const Descriptor file = open_input(path);
-  if (file.get() < 0) return system_error("open", path, errno);
+  if (file.get() < 0) return system_error("open", input_name(path), errno);
   auto text = read_all(file, input_name(path));
   if (text && text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
   return text;
@@ -130,7 +116,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
 Result<OpenFile> open_file(const std::string& path, Stopped stopped) {
   // std::function wants a copyable callable; the descriptor is shared by its copies.
   auto file = std::make_shared<Descriptor>(open_input(path));
-  if (file->get() < 0) return system_error("open", path, errno);
+  if (file->get() < 0) return system_error("open", input_name(path), errno);
   struct stat status {};
   OpenFile open;
   if (::fstat(file->get(), &status) == 0 && S_ISREG(status.st_mode)) {

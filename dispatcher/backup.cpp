@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/descriptor.h"
 #include "base/schema.h"
 #include "dispatcher/command_log/log_reader.h"
 #include "dispatcher/database_files.h"
@@ -141,11 +142,10 @@ base::Result<void> check_has_only(const std::string& path, std::string_view file
 // kAlreadyExists: somebody else has made it.
 base::Result<void> make_first(const std::string& path, const char* name) {
   const std::string file_path = path + name;
-  const int file = ::open(file_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  const int refused = errno;
-  if (file >= 0) ::close(file);
-  if (file >= 0) return {};
-  if (refused != EEXIST) return storage::system_error("create", file_path, refused);
+  const base::Descriptor file(
+      ::open(file_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() >= 0) return {};
+  if (errno != EEXIST) return storage::system_error("create", file_path, errno);
   return base::Error(
       base::ErrorCode::kAlreadyExists,
       fmt::format("{}: something else is filling it (\"{}\"): give another directory", path,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/descriptor.h"
 #include "dispatcher/module_file.h"
 
 namespace diptych::dispatcher {
@@ -26,24 +27,9 @@ base::Error system_error(std::string_view what) {
   return {code, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return descriptor_; }
-  int release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
-};
-
 base::Result<std::string> read_whole(const std::string& path) {
   // Not blocking, for what turns out to be a pipe.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return system_error("it cannot be opened");
   struct stat status;
   if (::fstat(file.get(), &status) != 0) return system_error("it cannot be examined");
@@ -64,7 +50,7 @@ base::Result<std::string> read_whole(const std::string& path) {
 }
 
 base::Result<int> copy_to_memory(std::string_view bytes) {
-  Descriptor copy(::memfd_create("diptych-procedures", MFD_CLOEXEC));
+  base::Descriptor copy(::memfd_create("diptych-procedures", MFD_CLOEXEC));
   if (copy.get() < 0) return system_error("no memory file for its copy");
   while (!bytes.empty()) {
     const ssize_t put = ::write(copy.get(), bytes.data(), bytes.size());

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "workloads/free_memory.h"
 #include "workloads/session.h"
 
@@ -54,10 +55,10 @@ Result<void> make_cold(const std::string& path) {
   const auto files = files_of(path);
   if (!files) return files.error();
   for (const std::string& name : *files) {
-    const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return failed("open", name);
-    const bool cold = ::fsync(file) == 0 && ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
-    ::close(file);
+    const base::Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return failed("open", name);
+    const bool cold =
+        ::fsync(file.get()) == 0 && ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) == 0;
     if (!cold) return failed("drop from the page cache", name);
   }
   return {};
@@ -110,13 +111,12 @@ Result<uint64_t> read_all(const std::string& path) {
   std::vector<std::byte> buffer(kReadBytes);
   uint64_t bytes = 0;
   for (const std::string& name : *files) {
-    const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return failed("open", name);
+    const base::Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return failed("open", name);
     ssize_t got = 0;
-    while ((got = ::read(file, buffer.data(), buffer.size())) > 0) {
+    while ((got = ::read(file.get(), buffer.data(), buffer.size())) > 0) {
       bytes += static_cast<uint64_t>(got);
     }
-    ::close(file);
     if (got < 0) return failed("read", name);
   }
   return bytes;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/descriptor.h"
 #include "storage/file.h"
 
 namespace diptych::dispatcher {
@@ -65,15 +66,15 @@ base::Result<void> write_log_begun(const LogPlace& place, uint64_t number,
   const std::string path = log_begun_path(place.directory);
   BegunRecord record{.number = number, .database_id = place.database_id};
   record.checksum = record.right_checksum();
-  int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  const bool is_new = file < 0 && errno == ENOENT;
+  int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool is_new = opened < 0 && errno == ENOENT;
   if (is_new) {
     if (auto may = storage::announce(before_step, FileStep::kGrow); !may) return may;
-    file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   }
-  if (file < 0) return system_error("open", path, errno);
-  auto written = write_and_sync(file, record, path, before_step);
-  ::close(file);
+  const base::Descriptor file(opened);
+  if (file.get() < 0) return system_error("open", path, errno);
+  auto written = write_and_sync(file.get(), record, path, before_step);
   if (!written || !is_new) return written;
   auto may = storage::announce(before_step, FileStep::kSyncDirectory);
   if (may) may = storage::sync_directory(place.directory);

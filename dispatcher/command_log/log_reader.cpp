@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "dispatcher/command_log/log_begun.h"
 #include "dispatcher/command_log/log_file.h"
 #include "storage/file.h"
@@ -378,7 +379,8 @@ base::Result<void> trim_end(const LogFileFound& last, bool is_torn,
                             const storage::BeforeFileStep& before_step) {
   using storage::FileStep;
   const auto go = [&](FileStep step) { return storage::announce(before_step, step); };
-  const int file = ::open(last.path.c_str(), O_RDWR | O_CLOEXEC);
+  const base::Descriptor opened(::open(last.path.c_str(), O_RDWR | O_CLOEXEC));
+  const int file = opened.get();
   if (file < 0) return storage::system_error("open", last.path, errno);
   // Where they are: what a cache has and the disk may not.
   const auto write_again = [&](std::span<std::byte> bytes, uint64_t at) {
@@ -401,7 +403,6 @@ base::Result<void> trim_end(const LogFileFound& last, bool is_torn,
   }
   if (done) done = go(FileStep::kSync);
   if (done && ::fsync(file) != 0) done = storage::system_error("sync", last.path, errno);
-  ::close(file);
   return done;
 }
 

@@ -56,6 +56,7 @@ TEST(LosingCall, RunsAloneInTheEndAndTheOthersComeBackInTheirOrder) {
   const auto is_losing_among = [&] {
     return std::find(batch.begin(), batch.end(), losing) != batch.end();
   };
+  int batches_alone = 0;
   for (int i = 0; i < kBatchesMax && is_losing_among(); ++i) {
     while (batch.size() < 3) batch.push_back(&requests[submitted++]);
     is_long_there = false;
@@ -64,8 +65,11 @@ TEST(LosingCall, RunsAloneInTheEndAndTheOthersComeBackInTheirOrder) {
     batch = bank.engine->run_batch(batch).again;
     if (losing->conflicts > 1 && batch.size() == 2 && !is_losing_among()) {
       EXPECT_EQ(batch, others);
+      ++batches_alone;
     }
   }
+  EXPECT_GE(losing->conflicts, 9u) << "it has lost again and again before";
+  EXPECT_EQ(batches_alone, 1);
   EXPECT_FALSE(is_losing_among()) << losing->conflicts << " conflicts";
   EXPECT_TRUE(losing->outcome.ok());
   is_long_there = true;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/execution/join/key_choices.h"
 #include "olap/execution/join/range_rows.h"
 #include "olap/plan_report.h"
 #include "olap/sql/type_rules.h"
@@ -284,6 +285,14 @@ std::string Printer::scan_line(const Operator& op, Names* output) const {
   return line;
 }
 
+// How a join without keys finds its pairs, for as many build rows as are estimated.
+std::string way_without_keys(const Operator& join) {
+  const double rows = join.children[1]->estimated_rows;
+  const size_t choices = rows >= KeyChoices::kRowsMin ? count_choices(join) : 0;
+  if (choices != 0) return fmt::format(" by any of {} keys", choices);
+  return rows >= RangeRows::kRowsMin && has_ranges(join) ? " by range" : " of every pair";
+}
+
 std::string Printer::join_line(const Operator& op, const Names& probe, const Names& build,
                                Names* output) {
   static constexpr std::array<std::string_view, 7> kNames = {
@@ -296,8 +305,7 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
   Names both = probe;
   both.insert(both.end(), build.begin(), build.end());
   if (op.probe_keys.empty()) {
-    const bool by_range = op.children[1]->estimated_rows >= RangeRows::kRowsMin && has_ranges(op);
-    line += by_range ? " by range" : " of every pair";
+    line += way_without_keys(op);
   }
   if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, both);
   const bool both_sides = op.join == JoinKind::kInner || op.join == JoinKind::kLeft;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "olap/execution/join/join_filter.h"
+#include "olap/execution/join/join_sides.h"
 
 namespace diptych::olap {
 
@@ -75,6 +76,7 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
     finder_.emplace(*table.ranges(), context.limits());
     ranges_.resize(kVectorRows);
   }
+  if (table.choices() != nullptr) chooser_.emplace(*table.choices(), context.limits());
   for (size_t c = 0; c < table.rows().column_count(); ++c) {
     build_buffers_.emplace_back(table.rows().type(c));
   }
@@ -325,6 +327,7 @@ RowRange ProbeStage::build_rows(uint32_t number) {
 
 uint32_t ProbeStage::build_row(uint32_t index) const {
   if (finder_.has_value()) return table_.ranges()->row(index);
+  if (by_choice_) return table_.choices()->row(index);
   if (unmarked_.has_value()) return unmarked_->row(index);
   return table_.has_keys() ? table_.build_row(index) : index;
 }
@@ -332,6 +335,12 @@ uint32_t ProbeStage::build_row(uint32_t index) const {
 // Moves the cursor on to the next build row that may match and, where build rows are marked, has no
 // mark.
 void ProbeStage::seek_candidate(Cursor* cursor) {
+  if (by_choice_) {
+    ChoiceFinder::Candidates candidates{cursor->next, cursor->end, cursor->choice};
+    chooser_->advance(cursor->slot, &candidates);
+    *cursor = {cursor->slot, candidates.next, candidates.end, 0, candidates.choice};
+    return;
+  }
   if (!finder_.has_value()) return;
   while (cursor->next != cursor->end) {
     cursor->next = table_.ranges()->next(cursor->next, cursor->end, cursor->least);
@@ -352,8 +361,19 @@ void ProbeStage::fill_ranges(const Batch& batch) {
   });
 }
 
+void ProbeStage::fill_choices() {
+  cursors_.clear();
+  for_slots(with_key_, [&](uint32_t slot) {
+    Cursor cursor{slot, 0, 0, 0};
+    seek_candidate(&cursor);
+    if (cursor.next != cursor.end) cursors_.push_back(cursor);
+  });
+}
+
 void ProbeStage::fill_cursors(const Batch& batch) {
   if (finder_.has_value()) return fill_ranges(batch);
+  by_choice_ = chooser_.has_value() && chooser_->find(batch, with_key_);
+  if (by_choice_) return fill_choices();
   const auto row_count = static_cast<uint32_t>(table_.rows().row_count());
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {

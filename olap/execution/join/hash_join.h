@@ -14,6 +14,8 @@
 //            a unique build side.
 // Ranges     if comparisons of the join bound a value of the build side, only the build rows
 //            between the bounds make pairs (range_rows.h), of all rows or of a key's.
+// Choices    without keys, if a predicate is an OR of equalities, only the build rows with the key
+//            of one of its branches make pairs (key_choices.h).
 // Build rows kBuildSemi and kBuildAnti mark the build rows that have a match, each worker in its
 //            own bits, and push nothing; plan_runner.cpp then reads the marked rows or the others.
 //            Marked rows of a key are not compared again with further probe rows of the key.
@@ -30,6 +32,7 @@
 
 #include "olap/execution/expression/expression.h"
 #include "olap/execution/join/join_table.h"
+#include "olap/execution/join/key_choices.h"
 #include "olap/execution/join/range_rows.h"
 #include "olap/execution/join/unmarked_rows.h"
 #include "olap/execution/pipeline/needed_columns.h"
@@ -55,7 +58,8 @@ class ProbeStage : public Stage {
     uint32_t slot;
     uint32_t next;
     uint32_t end;
-    uint64_t least;  // of RangeRows
+    uint64_t least;       // of RangeRows
+    uint32_t choice = 0;  // of ChoiceFinder
   };
 
   static constexpr uint32_t kUnaskedBatches = 15;
@@ -76,6 +80,7 @@ class ProbeStage : public Stage {
   uint32_t build_row(uint32_t index) const;
   void fill_cursors(const Batch& batch);
   void fill_ranges(const Batch& batch);
+  void fill_choices();
   void seek_candidate(Cursor* cursor);
   void keep_pairs();
   bool push_existence(Batch& batch);
@@ -108,6 +113,8 @@ class ProbeStage : public Stage {
   std::vector<uint32_t> differing_numbers_;
   std::optional<RangeFinder> finder_;  // if the table has ranges
   std::vector<RangeFinder::Range> ranges_;
+  std::optional<ChoiceFinder> chooser_;  // if the table has choices
+  bool by_choice_ = false;               // chooser_ has the candidates of this batch
   std::vector<Cursor> cursors_;
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots

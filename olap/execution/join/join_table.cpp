@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "olap/execution/join/join_sides.h"
 #include "olap/execution/limits/query_failure.h"
 
 namespace diptych::olap {
@@ -106,22 +107,6 @@ BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBu
   integer_keys.expect(expected_rows);
 }
 
-void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result) {
-  bool any = false;
-  uint64_t bits[kVectorWords];
-  std::copy_n(rows.bits, kVectorWords, bits);
-  for (const Vector& key : keys) {
-    if (key.nulls == nullptr) continue;
-    any = true;
-    for (uint32_t w = 0; w < words_of(rows.slots); ++w) bits[w] &= ~key.nulls[w];
-  }
-  if (any) {
-    select_bits(bits, rows.slots, result);
-  } else {
-    *result = rows;
-  }
-}
-
 JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
     : join_(join),
       limits_(limits),
@@ -137,7 +122,8 @@ size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
                  places_.memory_bytes() + row_starts_.bytes() + rows_by_key_.bytes() +
                  (bounds_.has_value() ? bounds_->memory_bytes() : 0) +
-                 (ranges_.has_value() ? ranges_->memory_bytes() : 0);
+                 (ranges_.has_value() ? ranges_->memory_bytes() : 0) +
+                 (choices_.has_value() ? choices_->memory_bytes() : 0);
   for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
   return bytes;
 }
@@ -164,7 +150,7 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
     unmatchable_->absorb(std::move(parts[i]->unmatchable));
   }
   rows_->absorb_all(rows, workers);
-  if (!has_keys_) return find_ranges();
+  if (!has_keys_) return find_candidates();
 
   GrowingArray<uint32_t> numbers;
   numbers.resize(row_count);
@@ -180,6 +166,12 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   parts.clear();
   charge_.set(memory_bytes());
   if (!unique()) find_ranges();
+}
+
+void JoinTable::find_candidates() {
+  choices_ = KeyChoices::make(join_, *rows_, limits_);
+  if (!choices_.has_value()) return find_ranges();
+  charge_.set(memory_bytes());
 }
 
 void JoinTable::find_ranges() {

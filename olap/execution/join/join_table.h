@@ -16,6 +16,7 @@
 
 #include "olap/execution/expression/expression.h"
 #include "olap/execution/join/key_bounds.h"
+#include "olap/execution/join/key_choices.h"
 #include "olap/execution/join/range_rows.h"
 #include "olap/execution/key/dense_keys.h"
 #include "olap/execution/key/key_packer.h"
@@ -94,6 +95,9 @@ class JoinTable {
   // The order of the build rows by a value that comparisons of the join bound; nullptr: no such
   // comparison, or too few rows.
   const RangeRows* ranges() const { return ranges_.has_value() ? &*ranges_ : nullptr; }
+  // The build rows by the keys of an OR of equalities; nullptr: the join has keys, or no such
+  // predicate.
+  const KeyChoices* choices() const { return choices_.has_value() ? &*choices_ : nullptr; }
   // The bounds of each key column, if all are integers and there are rows; otherwise empty.
   const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
   // The values of a key of one column, if is_direct().
@@ -125,6 +129,8 @@ class JoinTable {
   void number_by_hash_shared(const std::vector<std::unique_ptr<BuildPart>>& parts,
                              GrowingArray<uint32_t>* numbers, const Workers& workers);
   void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
+  // For a join without keys.
+  void find_candidates();
   void find_ranges();
 
   // The index of a row with a hashed key takes at most this: its place in a chain, the key's bound
@@ -150,6 +156,7 @@ class JoinTable {
   GrowingArray<uint32_t> rows_by_key_;
   std::optional<KeyBounds> bounds_;
   std::optional<RangeRows> ranges_;
+  std::optional<KeyChoices> choices_;
   MemoryCharge charge_;
 };
 
@@ -170,8 +177,5 @@ class BuildStage : public Stage {
   Selection with_key_;
   Selection without_key_;
 };
-
-// Selects the rows without a null key.
-void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result);
 
 }  // namespace diptych::olap

@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "olap/execution/expression/expression_key.h"
+#include "olap/execution/join/join_sides.h"
 #include "olap/execution/key/key_table.h"
 #include "olap/execution/key/sort_prefix.h"
-#include "olap/execution/limits/query_failure.h"
-#include "olap/execution/limits/stop_signal.h"
-#include "olap/execution/pipeline/needed_columns.h"
 #include "olap/execution/vector/column_range.h"
 
 namespace diptych::olap {
@@ -27,29 +25,17 @@ struct BoundedValue {
   const Expression* upper;
 };
 
-// Whether the expression reads columns of one side and no others; of the build side, columns that
-// its rows have.
-bool reads_side(const Operator& join, const Expression& expression, bool of_build) {
-  const size_t probe_columns = join.children[0]->output.size();
-  const std::vector<uint32_t> columns = columns_read(expression);
-  return !columns.empty() && std::all_of(columns.begin(), columns.end(), [&](uint32_t column) {
-    if ((column >= probe_columns) != of_build) return false;
-    return !of_build ||
-           !probe_twin(join, static_cast<uint32_t>(column - probe_columns)).has_value();
-  });
-}
-
 void add_comparison(const Operator& join, const Expression& predicate,
                     std::vector<BoundedValue>* values) {
   ExpressionKind kind = predicate.kind;
   if (kind < ExpressionKind::kLess || kind > ExpressionKind::kGreaterEqual) return;
   const Expression* build = predicate.children[0].get();
   const Expression* probe = predicate.children[1].get();
-  if (!reads_side(join, *build, true)) {
+  if (!reads_build_side(join, *build)) {
     std::swap(build, probe);
     kind = mirrored(kind);
   }
-  if (!reads_side(join, *build, true) || !reads_side(join, *probe, false)) return;
+  if (!reads_build_side(join, *build) || !reads_probe_side(join, *probe)) return;
   std::string key = expression_key(*build);
   auto found = std::find_if(values->begin(), values->end(),
                             [&](const BoundedValue& value) { return value.key == key; });
@@ -90,40 +76,15 @@ void prefixes_of(const Vector& vector, const Selection& rows, uint64_t* prefixes
   });
 }
 
-// False: a value cannot be computed. Whether any pair asks for it is not known here.
-template <class Evaluate>
-bool evaluates(const Evaluate& evaluate) {
-  try {
-    evaluate();
-  } catch (const QueryFailure& failure) {
-    if (failure.error().code != base::ErrorCode::kInvalidArgument) throw;
-    return false;
-  }
-  return true;
-}
-
 // The value of all build rows.
-void evaluate_all(const Expression& value, size_t probe_columns, const ColumnStore& rows,
+void evaluate_all(const Operator& join, const Expression& value, const ColumnStore& rows,
                   const QueryLimits& limits, uint64_t* prefixes, uint8_t* nulls) {
   const NodePtr node = compile_expression(value, limits);
-  const std::vector<uint32_t> columns = columns_read(value);
-  std::vector<uint64_t> null_bits(columns.size() * kVectorWords);
-  Selection all;
-  Batch batch;
-  batch.selection = &all;
-  batch.columns.resize(probe_columns + rows.column_count());
-  for (uint64_t first = 0; first < rows.row_count(); first += kVectorRows) {
-    limits.stop->check();
-    const auto count =
-        static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, rows.row_count() - first));
-    select_all(count, &all);
-    for (size_t i = 0; i < columns.size(); ++i) {
-      batch.columns[columns[i]] =
-          rows.view(columns[i] - probe_columns, first, count, &null_bits[i * kVectorWords]);
-    }
-    prefixes_of(node->evaluate(batch, all), all, prefixes + first,
-                [&](uint32_t k) { nulls[first + k] = 1; });
-  }
+  for_build_batches(join, rows, {&value}, *limits.stop,
+                    [&](const Batch& batch, const Selection& all, uint64_t first) {
+                      prefixes_of(node->evaluate(batch, all), all, prefixes + first,
+                                  [&](uint32_t k) { nulls[first + k] = 1; });
+                    });
 }
 
 }  // namespace
@@ -169,17 +130,14 @@ std::optional<RangeRows> RangeRows::make(const Operator& join, const ColumnStore
   MemoryCharge charge(limits.memory, "the build side of a join");
   charge.set(row_count * (2 * sizeof(uint64_t) * (has_other ? 2 : 1) + sizeof(uint32_t) + 1) +
              most * sizeof(Order::Entry));
-  const size_t probe_columns = join.children[0]->output.size();
   Order order{limits.stop, {}, {}, {}, {}};
   order.nulls.resize(row_count, 0);
   order.values.resize(row_count);
   const bool are_values = evaluates([&] {
-    evaluate_all(*values[0].value, probe_columns, rows, limits, order.values.data(),
-                 order.nulls.data());
+    evaluate_all(join, *values[0].value, rows, limits, order.values.data(), order.nulls.data());
     if (!has_other) return;
     order.others.resize(row_count);
-    evaluate_all(*values[1].value, probe_columns, rows, limits, order.others.data(),
-                 order.nulls.data());
+    evaluate_all(join, *values[1].value, rows, limits, order.others.data(), order.nulls.data());
   });
   if (!are_values) return std::nullopt;
   if (has_other) ranges.other_values_.emplace_back();

@@ -13,12 +13,6 @@ namespace {
 constexpr double kSubquerySelectivity = 0.5;
 // A semi or anti join builds on the outer side where the subquery has so many times its rows.
 constexpr double kBuildOuterFactor = 1.5;
-bool has_equality(const Expressions& conditions) {
-  return std::any_of(conditions.begin(), conditions.end(), [](const ExpressionPtr& condition) {
-    return condition->kind == ExpressionKind::kEqual;
-  });
-}
-
 // Values and marks that nobody reads are not computed. `read` gets what the others compare.
 void drop_unread(std::vector<SubqueryJoin>* subqueries, SlotSet* read) {
   for (size_t i = subqueries->size(); i-- != 0;) {  // one may read what those before it give
@@ -255,130 +249,6 @@ Planned PlanBuilder::plan_table(JoinMember& member, Expressions predicates, cons
   return scan;
 }
 
-Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed) {
-  LeftJoin& join = *member.left_join;
-  if (join.full) return plan_full_join(member, std::move(predicates), std::move(needed));
-  std::vector<uint32_t> preserved_slots;
-  for (const JoinMember& m : join.preserved.members) {
-    preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
-  }
-  const auto on_one_only = [&](const Expression& e, bool preserved) {
-    bool only = names_a_column(e);
-    for_each_column(e, [&](const Expression& column) {
-      const bool there = std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
-                         preserved_slots.end();
-      only = only && there == preserved;
-    });
-    return only;
-  };
-  Expressions above;
-  for (ExpressionPtr& predicate : predicates) {
-    const bool preserved = on_one_only(*predicate, true);
-    const bool optional = join.inner && on_one_only(*predicate, false);
-    (preserved  ? join.preserved.predicates
-     : optional ? join.optional.predicates
-                : above)
-        .push_back(std::move(predicate));
-  }
-  needed.add(above);
-  // A value that nobody reads is not computed.
-  const bool unread = std::all_of(
-      join.optional.members.begin(), join.optional.members.end(), [&](const JoinMember& m) {
-        return std::none_of(m.slots.begin(), m.slots.end(),
-                            [&](uint32_t slot) { return needed.has(slot); });
-      });
-  if (join.value && !join.inner && unread) {
-    Planned rows = plan_group(join.preserved, needed);
-    const double left = std::max(1.0, rows.rows() * selectivity(above));
-    rows = make_filter(std::move(rows), std::move(above));
-    rows.root->estimated_rows = left;
-    return rows;
-  }
-  Expressions conditions;
-  for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
-    for (ExpressionPtr& carried : carried_over(join.preserved.predicates, *condition)) {
-      // Both columns may be of the preserved side, whose rows stay.
-      if (on_one_only(*carried, false)) join.optional.predicates.push_back(std::move(carried));
-    }
-    const bool below = on_one_only(*condition, false);
-    (below ? join.optional.predicates : conditions).push_back(std::move(condition));
-  }
-  needed.add(conditions);
-  needed.add(join.domain.values);
-  Planned probe = plan_group(join.preserved, needed);
-  offer_domain(join.domain, &probe);
-  Planned build = plan_group(join.optional, needed);
-  const double matched = inner_join_rows(probe, build, conditions);
-  const double rows = join.inner ? matched : std::max(probe.rows(), matched);
-  const double unfiltered = std::max(probe.unfiltered, rows);
-  const auto base = probe.base;
-  Planned joined = make_join(join.inner ? JoinKind::kInner : JoinKind::kLeft, std::move(probe),
-                             std::move(build), std::move(conditions));
-  joined.unfiltered = unfiltered;
-  joined.base = base;
-  const double share = selectivity(above);
-  joined.root->estimated_rows = rows;
-  joined = make_filter(std::move(joined), std::move(above));
-  joined.root->estimated_rows = std::max(1.0, rows * share);
-  return joined;
-}
-
-double PlanBuilder::inner_join_rows(const Planned& probe, const Planned& build,
-                                    const Expressions& conditions) {
-  JoinProblem problem;
-  problem.relations = {{probe.rows(), probe.unfiltered, probe.unique_keys, false},
-                       {build.rows(), build.unfiltered, build.unique_keys, false}};
-  GroupState state;
-  state.add_slots(0, probe.layout);
-  state.add_slots(1, build.layout);
-  for (const ExpressionPtr& condition : conditions) {
-    if (condition->kind != ExpressionKind::kEqual) continue;
-    const JoinSide a = join_side(*condition->children[0], state);
-    const JoinSide b = join_side(*condition->children[1], state);
-    if (std::has_single_bit(a.members) && std::has_single_bit(b.members)) {
-      problem.equalities.push_back({a, b});
-    }
-  }
-  return order_joins(problem)->rows;
-}
-
-// A left join, and behind it the rows of the right side without a match. Each side runs twice.
-Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed) {
-  LeftJoin& join = *member.left_join;
-  join.on = null_safe_keys(std::move(join.on));
-  needed.add(predicates);
-  needed.add(join.on);
-  Planned left = plan_group(join.preserved, needed);
-  Planned right = plan_group(join.optional, needed);
-  for (Planned* side : {&left, &right}) {
-    if (!is_repeatable(*side->root)) *side = with_numbers(std::move(*side));
-  }
-  const double rows = left.rows() + right.rows();
-  slots_.work().add_copies(size_of(*left.root) + size_of(*right.root));
-  Planned unmatched = make_join(JoinKind::kAnti, copy_of(right), copy_of(left), clone(join.on));
-  Expressions columns;
-  std::vector<uint32_t> layout = left.layout;
-  for (const base::DataType& type : left.root->output) columns.push_back(make_null(type));
-  for (size_t i = 0; i < right.layout.size(); ++i) {
-    columns.push_back(
-        make_column(right.layout[i], right.root->output[i], right.root->output_nullable[i]));
-    layout.push_back(right.layout[i]);
-  }
-  unmatched.root->estimated_rows = std::max(1.0, right.rows() / 2);
-  unmatched = make_project(std::move(unmatched), std::move(columns), std::move(layout));
-  Planned matched =
-      make_join(JoinKind::kLeft, std::move(left), std::move(right), std::move(join.on));
-  matched.root->estimated_rows = rows;
-  std::vector<Planned> both;
-  both.push_back(std::move(matched));
-  both.push_back(std::move(unmatched));
-  Planned joined = make_append(std::move(both));
-  const double share = selectivity(predicates);
-  joined = make_filter(std::move(joined), std::move(predicates));
-  joined.root->estimated_rows = std::max(1.0, rows * share);
-  return joined;
-}
-
 // A semi join that one member alone decides and that drops rows goes onto that member, below the
 // joins; the others see the rows that the joins have left.
 void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed) {
@@ -418,6 +288,16 @@ double PlanBuilder::semi_selectivity(const Planned& inner, const Expressions& co
   return std::min(1.0, inner.rows() / std::max(1.0, values));
 }
 
+Planned PlanBuilder::make_subquery_join(JoinKind kind, Planned outer, Planned inner,
+                                        Expressions conditions) {
+  const bool by_build =
+      (kind == JoinKind::kSemi || kind == JoinKind::kAnti) && has_equality(conditions) &&
+      inner.rows() > kBuildOuterFactor * outer.rows() && !stays_between_rounds(outer, inner);
+  if (!by_build) return make_join(kind, std::move(outer), std::move(inner), std::move(conditions));
+  const JoinKind mirrored = kind == JoinKind::kSemi ? JoinKind::kBuildSemi : JoinKind::kBuildAnti;
+  return make_join(mirrored, std::move(inner), std::move(outer), std::move(conditions));
+}
+
 Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner) {
   const JoinKind kind = subquery.kind;
   double share = kSubquerySelectivity;
@@ -430,14 +310,8 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   const double unfiltered = outer.unfiltered;
   auto unique_keys = std::move(outer.unique_keys);
   const auto base = outer.base;
-  const bool by_build =
-      (kind == JoinKind::kSemi || kind == JoinKind::kAnti) && has_equality(subquery.conditions) &&
-      inner.rows() > kBuildOuterFactor * outer.rows() && !stays_between_rounds(outer, inner);
-  const JoinKind mirrored = kind == JoinKind::kSemi ? JoinKind::kBuildSemi : JoinKind::kBuildAnti;
   Planned joined =
-      by_build
-          ? make_join(mirrored, std::move(inner), std::move(outer), std::move(subquery.conditions))
-          : make_join(kind, std::move(outer), std::move(inner), std::move(subquery.conditions));
+      make_subquery_join(kind, std::move(outer), std::move(inner), std::move(subquery.conditions));
   if (kind == JoinKind::kMark) {
     joined.layout.push_back(subquery.mark);
     estimator_.set_distinct(subquery.mark, 2);

@@ -60,8 +60,34 @@ class PlanBuilder {
   void carry_over(JoinGroup& group, const GroupState& state, const std::vector<Expressions>& own);
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
+  void plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed);
+  Planned apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input, SlotSet needed);
+  // A join of a subquery's rows; a semi or anti join on a table of the smaller side.
+  Planned make_subquery_join(JoinKind kind, Planned outer, Planned inner, Expressions conditions);
+  Planned apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner);
+  Planned finish_group(JoinGroup& group, Planned input, const SlotSet& needed);
+  double semi_selectivity(const Planned& inner, const Expressions& conditions);
+  Planned join_members(GroupState& state);
+  JoinProblem join_problem(const GroupState& state);
+  JoinSide join_side(const Expression& side, const GroupState& state);
+  double selectivity(const Expressions& predicates);
+
+  // join_planner.cpp: the join tree.
+  Planned build_tree(const JoinTree& tree, GroupState& state);
+  Planned with_text_parts(Planned build, double joined_rows, Expressions* conditions,
+                          std::vector<TextPart>* asked_above);
+  ExpressionPtr as_column(ExpressionPtr part, std::vector<TextPart>* parts);
+  double places_of(const Expressions& conditions, const Planned& side, const Planned& other);
+  Expressions take_behind(const Planned& probe, const Planned& build, Expressions* conditions,
+                          Expressions* beside, double* rows);
+
+  // outer_join_planner.cpp
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
   double inner_join_rows(const Planned& probe, const Planned& build, const Expressions& conditions);
+  Planned unmatched_rows(Planned kept, Planned other, Expressions on);
+  bool pays_to_split(const Planned& preserved, const Planned& optional,
+                     const Expressions& on) const;
+  Planned split_left_join(Planned preserved, Planned optional, Expressions on, double matched);
   Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
 
   // restriction_planner.cpp
@@ -78,22 +104,6 @@ class PlanBuilder {
   Planned plan_set_input(JoinMember& member, size_t input, const std::vector<size_t>& columns);
   Planned count_sides(JoinMember& member);
   Planned plan_values(JoinMember& member, const SlotSet& needed);
-  void plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed);
-  Planned apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input, SlotSet needed);
-  Planned apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner);
-  Planned finish_group(JoinGroup& group, Planned input, const SlotSet& needed);
-  double semi_selectivity(const Planned& inner, const Expressions& conditions);
-  Planned join_members(GroupState& state);
-  Planned build_tree(const JoinTree& tree, GroupState& state);
-  Planned with_text_parts(Planned build, double joined_rows, Expressions* conditions,
-                          std::vector<TextPart>* asked_above);
-  ExpressionPtr as_column(ExpressionPtr part, std::vector<TextPart>* parts);
-  double places_of(const Expressions& conditions, const Planned& side, const Planned& other);
-  Expressions take_behind(const Planned& probe, const Planned& build, Expressions* conditions,
-                          Expressions* beside, double* rows);
-  JoinProblem join_problem(const GroupState& state);
-  JoinSide join_side(const Expression& side, const GroupState& state);
-  double selectivity(const Expressions& predicates);
 
   // recursion_planner.cpp
   Planned plan_recursion(JoinMember& member);

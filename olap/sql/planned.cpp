@@ -246,6 +246,12 @@ bool is_repeatable(const Operator& op) {
                      [](const OperatorPtr& child) { return is_repeatable(*child); });
 }
 
+bool has_equality(const Expressions& conditions) {
+  return std::any_of(conditions.begin(), conditions.end(), [](const ExpressionPtr& condition) {
+    return condition->kind == ExpressionKind::kEqual;
+  });
+}
+
 Planned make_filter(Planned input, Expressions predicates) {
   if (predicates.empty()) return input;
   place(&predicates, input.layout);

@@ -86,6 +86,8 @@ Planned copy_of(const Planned& planned);
 OperatorPtr copy_of(const Operator& op);
 std::shared_ptr<const Planned> share(const Planned& planned);  // shared_ptr: Planned::base
 bool is_repeatable(const Operator& op);
+// True if one of the conditions is an equality.
+bool has_equality(const Expressions& conditions);
 size_t size_of(const Operator& op);  // number of operators
 
 // Returns the input itself if there are no predicates.

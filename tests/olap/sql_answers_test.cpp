@@ -139,8 +139,9 @@ class AnswersTest : public testing::TestWithParam<std::string> {
     return same ? "" : fmt::format("rows:\n{}\nexpected:\n{}", all(rows), all(expected));
   }
 
-  base::Result<QueryResult> run(const std::string& sql, uint32_t threads) {
-    auto plan = prepare(sql, catalog_, rows_);
+  // As planned for tables with so many rows.
+  base::Result<QueryResult> run(const std::string& sql, uint32_t threads, const TableRows& rows) {
+    auto plan = prepare(sql, catalog_, rows);
     if (!plan) return plan.error();
     return test::run(*plan, replica_.replica(), threads);
   }
@@ -161,18 +162,31 @@ class AnswersTest : public testing::TestWithParam<std::string> {
   void check(const Statement& statement) {
     SCOPED_TRACE(statement.sql);
     for (const uint32_t threads : {1, 3}) {
-      const auto result = run(statement.sql, threads);
-      if (statement.is_error()) {
-        ASSERT_FALSE(result.ok()) << "an error is expected";
-        EXPECT_EQ(fmt::format("error {}", result.error().sqlstate()), statement.header)
-            << result.error().to_string();
-        continue;
-      }
-      ASSERT_TRUE(result.ok()) << result.error().to_string();
-      const std::vector<std::string> rows = lines(result->rows, !statement.is_ordered());
-      EXPECT_EQ(difference(rows, statement.rows), "") << threads << " threads";
-      if (threads == 1) expect_naive_agrees(statement, rows);
+      SCOPED_TRACE(fmt::format("{} threads", threads));
+      check_run(statement, threads, rows_);
     }
+    // Plans for tables of other sizes give the same answers.
+    for (size_t first = 0; first < 3; ++first) {
+      SCOPED_TRACE(fmt::format("as planned for other sizes, {}", first));
+      static constexpr uint64_t kSizes[] = {1, 3'000, 10'000'000};
+      TableRows others = rows_;
+      for (size_t i = 0; i < others.size(); ++i) others[i].rows = kSizes[(first + i) % 3];
+      check_run(statement, 1, others);
+    }
+  }
+
+  void check_run(const Statement& statement, uint32_t threads, const TableRows& sizes) {
+    const auto result = run(statement.sql, threads, sizes);
+    if (statement.is_error()) {
+      ASSERT_FALSE(result.ok()) << "an error is expected";
+      EXPECT_EQ(fmt::format("error {}", result.error().sqlstate()), statement.header)
+          << result.error().to_string();
+      return;
+    }
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    const std::vector<std::string> rows = lines(result->rows, !statement.is_ordered());
+    EXPECT_EQ(difference(rows, statement.rows), "");
+    if (threads == 1 && &sizes == &rows_) expect_naive_agrees(statement, rows);
   }
 
   base::Catalog catalog_;

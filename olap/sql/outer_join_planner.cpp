@@ -1,0 +1,209 @@
+// The outer joins of PlanBuilder.
+
+#include <algorithm>
+#include <bit>
+
+#include "olap/sql/group_state.h"
+#include "olap/sql/predicate_pushdown.h"
+#include "olap/sql/predicate_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+// A left join runs its sides twice (split_left_join) where its optional side has so many rows, and
+// so many times those that the preserved side's operators give.
+constexpr double kSplitRowsMin = 16 * 1024;
+constexpr double kSplitFactor = 6;
+// A row that a scan looks at, and its predicates drop, costs so much less than one that is given.
+constexpr double kScannedRowsAsOne = 32;
+
+// Of all operators.
+double rows_given(const Operator& op) {
+  double rows = op.estimated_rows;
+  for (const OperatorPtr& child : op.children) rows += rows_given(*child);
+  return rows;
+}
+
+// True if a predicate above a left join asks for NULL in a column that is not NULL in any match.
+bool asks_for_no_match(const Expressions& above, const Planned& optional) {
+  const auto is_null_only_if_unmatched = [&](const Expression& column) {
+    for (size_t i = 0; i < optional.layout.size(); ++i) {
+      if (optional.layout[i] == column.column) return !optional.root->output_nullable[i];
+    }
+    return false;
+  };
+  return std::any_of(above.begin(), above.end(), [&](const ExpressionPtr& predicate) {
+    return predicate->kind == ExpressionKind::kIsNull &&
+           predicate->children[0]->kind == ExpressionKind::kColumn &&
+           is_null_only_if_unmatched(*predicate->children[0]);
+  });
+}
+
+}  // namespace
+
+Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed) {
+  LeftJoin& join = *member.left_join;
+  if (join.full) return plan_full_join(member, std::move(predicates), std::move(needed));
+  std::vector<uint32_t> preserved_slots;
+  for (const JoinMember& m : join.preserved.members) {
+    preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
+  }
+  const auto on_one_only = [&](const Expression& e, bool preserved) {
+    bool only = names_a_column(e);
+    for_each_column(e, [&](const Expression& column) {
+      const bool there = std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
+                         preserved_slots.end();
+      only = only && there == preserved;
+    });
+    return only;
+  };
+  Expressions above;
+  for (ExpressionPtr& predicate : predicates) {
+    const bool preserved = on_one_only(*predicate, true);
+    const bool optional = join.inner && on_one_only(*predicate, false);
+    (preserved  ? join.preserved.predicates
+     : optional ? join.optional.predicates
+                : above)
+        .push_back(std::move(predicate));
+  }
+  needed.add(above);
+  // A value that nobody reads is not computed.
+  const bool unread = std::all_of(
+      join.optional.members.begin(), join.optional.members.end(), [&](const JoinMember& m) {
+        return std::none_of(m.slots.begin(), m.slots.end(),
+                            [&](uint32_t slot) { return needed.has(slot); });
+      });
+  if (join.value && !join.inner && unread) {
+    Planned rows = plan_group(join.preserved, needed);
+    const double left = std::max(1.0, rows.rows() * selectivity(above));
+    rows = make_filter(std::move(rows), std::move(above));
+    rows.root->estimated_rows = left;
+    return rows;
+  }
+  Expressions conditions;
+  for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
+    for (ExpressionPtr& carried : carried_over(join.preserved.predicates, *condition)) {
+      // Both columns may be of the preserved side, whose rows stay.
+      if (on_one_only(*carried, false)) join.optional.predicates.push_back(std::move(carried));
+    }
+    const bool below = on_one_only(*condition, false);
+    (below ? join.optional.predicates : conditions).push_back(std::move(condition));
+  }
+  needed.add(conditions);
+  needed.add(join.domain.values);
+  Planned probe = plan_group(join.preserved, needed);
+  offer_domain(join.domain, &probe);
+  Planned build = plan_group(join.optional, needed);
+  const double matched = inner_join_rows(probe, build, conditions);
+  const double rows = join.inner ? matched : std::max(probe.rows(), matched);
+  const double unfiltered = std::max(probe.unfiltered, rows);
+  const auto base = probe.base;
+  const bool is_plain = join.domain.id == 0;
+  Planned joined;
+  if (join.inner) {
+    joined = make_join(JoinKind::kInner, std::move(probe), std::move(build), std::move(conditions));
+  } else if (is_plain && asks_for_no_match(above, build)) {
+    joined = unmatched_rows(std::move(probe), std::move(build), std::move(conditions));
+  } else if (is_plain && pays_to_split(probe, build, conditions)) {
+    joined = split_left_join(std::move(probe), std::move(build), std::move(conditions), matched);
+  } else {
+    joined = make_join(JoinKind::kLeft, std::move(probe), std::move(build), std::move(conditions));
+  }
+  joined.unfiltered = unfiltered;
+  joined.base = base;
+  const double share = selectivity(above);
+  joined.root->estimated_rows = rows;
+  joined = make_filter(std::move(joined), std::move(above));
+  joined.root->estimated_rows = std::max(1.0, rows * share);
+  return joined;
+}
+
+double PlanBuilder::inner_join_rows(const Planned& probe, const Planned& build,
+                                    const Expressions& conditions) {
+  JoinProblem problem;
+  problem.relations = {{probe.rows(), probe.unfiltered, probe.unique_keys, false},
+                       {build.rows(), build.unfiltered, build.unique_keys, false}};
+  GroupState state;
+  state.add_slots(0, probe.layout);
+  state.add_slots(1, build.layout);
+  for (const ExpressionPtr& condition : conditions) {
+    if (condition->kind != ExpressionKind::kEqual) continue;
+    const JoinSide a = join_side(*condition->children[0], state);
+    const JoinSide b = join_side(*condition->children[1], state);
+    if (std::has_single_bit(a.members) && std::has_single_bit(b.members)) {
+      problem.equalities.push_back({a, b});
+    }
+  }
+  return order_joins(problem)->rows;
+}
+
+// The kept rows without a match, with NULLs for the columns of the other side, which come first.
+Planned PlanBuilder::unmatched_rows(Planned kept, Planned other, Expressions on) {
+  Expressions columns;
+  std::vector<uint32_t> layout = other.layout;
+  for (const base::DataType& type : other.root->output) columns.push_back(make_null(type));
+  for (size_t i = 0; i < kept.layout.size(); ++i) {
+    const Operator& root = *kept.root;
+    columns.push_back(make_column(kept.layout[i], root.output[i], root.output_nullable[i]));
+    layout.push_back(kept.layout[i]);
+  }
+  const double rows = std::max(1.0, kept.rows() / 2);
+  Planned unmatched =
+      make_subquery_join(JoinKind::kAnti, std::move(kept), std::move(other), std::move(on));
+  unmatched.root->estimated_rows = rows;
+  return make_project(std::move(unmatched), std::move(columns), std::move(layout));
+}
+
+// Whether the table of a left join's optional side costs more than to run both sides twice.
+bool PlanBuilder::pays_to_split(const Planned& preserved, const Planned& optional,
+                                const Expressions& on) const {
+  const Operator* scan = optional.root.get();
+  while (scan->kind == OperatorKind::kFilter || scan->kind == OperatorKind::kProject) {
+    scan = scan->children[0].get();
+  }
+  const double work = rows_given(*preserved.root) + preserved.unfiltered / kScannedRowsAsOne;
+  return scan->kind == OperatorKind::kScan && optional.rows() > kSplitRowsMin &&
+         optional.rows() > kSplitFactor * work && has_equality(on) &&
+         is_repeatable(*preserved.root) && !stays_between_rounds(preserved, optional);
+}
+
+// An inner join, on a table of the preserved side, and behind it the preserved rows without a
+// match. Each side runs twice.
+Planned PlanBuilder::split_left_join(Planned preserved, Planned optional, Expressions on,
+                                     double matched) {
+  slots_.work().add_copies(size_of(*preserved.root) + size_of(*optional.root));
+  std::vector<Planned> both(2);
+  both[1] = unmatched_rows(copy_of(preserved), copy_of(optional), clone(on));
+  both[0] = make_join(JoinKind::kInner, std::move(optional), std::move(preserved), std::move(on));
+  both[0].root->estimated_rows = std::max(1.0, matched);
+  return make_append(std::move(both));
+}
+
+// A left join, and behind it the rows of the right side without a match. Each side runs twice.
+Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed) {
+  LeftJoin& join = *member.left_join;
+  join.on = null_safe_keys(std::move(join.on));
+  needed.add(predicates);
+  needed.add(join.on);
+  Planned left = plan_group(join.preserved, needed);
+  Planned right = plan_group(join.optional, needed);
+  for (Planned* side : {&left, &right}) {
+    if (!is_repeatable(*side->root)) *side = with_numbers(std::move(*side));
+  }
+  const double rows = left.rows() + right.rows();
+  slots_.work().add_copies(size_of(*left.root) + size_of(*right.root));
+  Planned unmatched = unmatched_rows(copy_of(right), copy_of(left), clone(join.on));
+  Planned matched =
+      make_join(JoinKind::kLeft, std::move(left), std::move(right), std::move(join.on));
+  matched.root->estimated_rows = rows;
+  std::vector<Planned> both;
+  both.push_back(std::move(matched));
+  both.push_back(std::move(unmatched));
+  Planned joined = make_append(std::move(both));
+  const double share = selectivity(predicates);
+  joined = make_filter(std::move(joined), std::move(predicates));
+  joined.root->estimated_rows = std::max(1.0, rows * share);
+  return joined;
+}
+
+}  // namespace diptych::olap

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "olap/decimal_text.h"
+#include "olap/sql/constant_folding.h"
 #include "olap/sql/operators.h"
 #include "olap/sql/type_rules.h"
 
@@ -71,9 +72,9 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
       whole.length = 0;  // cut when it runs
       auto text = base::convert_value(type.length == 0 ? type : whole, e->literal);
       if (text && type.length != 0) {
-        return Bound{
-            make_expression(ExpressionKind::kCast, type, make_literal(whole, *std::move(text))),
-            false, operand.offset};
+        return Bound{fold(make_expression(ExpressionKind::kCast, type,
+                                          make_literal(whole, *std::move(text)))),
+                     false, operand.offset};
       }
       if (!text) return source.wrong(operand.offset, text.error().message, "22001");
       return Bound{make_literal(type, *std::move(text)), false, operand.offset};
@@ -84,7 +85,8 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
                         fmt::format("no cast from {} to {}", e->type.to_string(), type.to_string()),
                         "42846");
   }
-  return Bound{make_expression(ExpressionKind::kCast, type, std::move(e)), false, operand.offset};
+  return Bound{fold(make_expression(ExpressionKind::kCast, type, std::move(e))), false,
+               operand.offset};
 }
 
 }  // namespace diptych::olap

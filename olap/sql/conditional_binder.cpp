@@ -492,7 +492,9 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   }
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();
-  return bind_function(source_, name, offset, *std::move(arguments));
+  BoundResult bound = bind_function(source_, name, offset, *std::move(arguments));
+  if (bound) bound->expression = fold_constants(std::move(bound->expression));
+  return bound;
 }
 
 BoundResult ExpressionBinder::sublink(const PgQuery__SubLink& subquery) {

@@ -8,6 +8,7 @@
 #include "base/civil_day.h"
 #include "olap/date_range.h"
 #include "olap/execution/expression/comparison_kernels.h"
+#include "olap/sql/constant_value.h"
 #include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
@@ -199,60 +200,6 @@ Folded fold_negation(const Expression& e) {
   return std::nullopt;
 }
 
-constexpr int64_t kYearMax = 9999;  // of what DATE and TIMESTAMP print and read
-
-Folded add_months(base::Date date, int64_t months, int64_t micros_of_day, TypeKind kind) {
-  const base::CivilDate civil = base::civil_from_date(date);
-  if (months > kYearMax * 12 || months < -kYearMax * 12) return std::nullopt;
-  const int64_t count = int64_t{civil.year} * 12 + civil.month - 1 + months;
-  if (count < 12 || count >= (kYearMax + 1) * 12) return std::nullopt;
-  const auto year = static_cast<int32_t>(count / 12);
-  const auto month = static_cast<uint32_t>(count % 12 + 1);
-  const int32_t last = base::CivilDay::days_in_month(year, static_cast<int32_t>(month));
-  const uint32_t day = std::min(civil.day, static_cast<uint32_t>(last));
-  const base::Date moved = base::date_from_civil({year, month, day});
-  if (kind == TypeKind::kDate) return Value(moved);
-  return Value(base::Timestamp{moved.days * base::kMicrosPerDay + micros_of_day});
-}
-
-Folded fold_date_function(const Expression& e) {
-  using base::kMicrosPerDay;
-  const Value& value = e.children[0]->literal;
-  const auto* amount = std::get_if<int64_t>(&e.children[1]->literal);
-  constexpr int64_t kAmountMax = int64_t{1}
-                                 << 55;  // a sum with a moment's micros does not overflow
-  if (amount == nullptr || *amount > kAmountMax || *amount < -kAmountMax) return std::nullopt;
-  if (const auto* date = std::get_if<base::Date>(&value)) {
-    if (e.function == Function::kAddMonths) return add_months(*date, *amount, 0, TypeKind::kDate);
-    const int64_t days = date->days + *amount;
-    if (e.function != Function::kAddDays || days < kDayFirst || days > kYearMax * 365) {
-      return std::nullopt;
-    }
-    return Value(base::Date{static_cast<int32_t>(days)});
-  }
-  const auto* timestamp = std::get_if<base::Timestamp>(&value);
-  if (timestamp == nullptr) return std::nullopt;
-  if (e.function == Function::kAddMonths) {
-    int64_t days = timestamp->micros / kMicrosPerDay;
-    int64_t micros = timestamp->micros % kMicrosPerDay;
-    if (micros < 0) {
-      micros += kMicrosPerDay;
-      --days;
-    }
-    return add_months(base::Date{static_cast<int32_t>(days)}, *amount, micros,
-                      TypeKind::kTimestamp);
-  }
-  const int64_t unit = e.function == Function::kAddDays ? kMicrosPerDay : 1;
-  int64_t micros = 0;
-  if (__builtin_mul_overflow(*amount, unit, &micros) ||
-      __builtin_add_overflow(micros, timestamp->micros, &micros)) {
-    return std::nullopt;
-  }
-  constexpr int64_t kMicrosMax = kYearMax * 365 * kMicrosPerDay;
-  if (micros > kMicrosMax || micros < kMicrosFirst) return std::nullopt;
-  return Value(base::Timestamp{micros});
-}
-
 // Drops literal parts that do not matter, and decides where one literal does.
 ExpressionPtr fold_connective(ExpressionPtr e) {
   const bool deciding = e->kind == ExpressionKind::kOr;  // TRUE decides an OR, FALSE an AND
@@ -353,12 +300,9 @@ Folded fold_value(const Expression& e) {
     case ExpressionKind::kConcat:
       return Value(std::get<std::string>(e.children[0]->literal) +
                    std::get<std::string>(e.children[1]->literal));
-    case ExpressionKind::kFunction:
-      if (e.function == Function::kAddMonths || e.function == Function::kAddDays ||
-          e.function == Function::kAddMicros) {
-        return fold_date_function(e);
-      }
-      return std::nullopt;
+    case ExpressionKind::kCast:
+    case ExpressionKind::kLike:
+    case ExpressionKind::kFunction: return constant_value(e);
     default: return std::nullopt;
   }
 }
@@ -372,9 +316,9 @@ ExpressionPtr fold_operation(ExpressionPtr expression) {
                     std::any_of(children.begin(), children.end(),
                                 [](const ExpressionPtr& c) { return is_null_literal(*c); });
   if (null) return make_null(expression->type);
-  const bool constant =
-      !children.empty() && std::all_of(children.begin(), children.end(),
-                                       [](const ExpressionPtr& c) { return is_literal(*c); });
+  const bool constant = !children.empty() && !checks &&
+                        std::all_of(children.begin(), children.end(),
+                                    [](const ExpressionPtr& c) { return is_literal(*c); });
   if (!constant && is_comparison(expression->kind)) return compare_days(std::move(expression));
   if (!constant) return expression;
   Folded value = fold_value(*expression);
@@ -393,6 +337,12 @@ ExpressionPtr fold(ExpressionPtr expression) {
     case ExpressionKind::kNullIf: return fold_nullif(std::move(expression));
     default: return fold_operation(std::move(expression));
   }
+}
+
+ExpressionPtr fold_constants(ExpressionPtr expression) {
+  if (expression->children.empty()) return expression;
+  for (ExpressionPtr& child : expression->children) child = fold_constants(std::move(child));
+  return fold(std::move(expression));
 }
 
 ExpressionPtr negated(ExpressionPtr predicate) {

@@ -1,9 +1,9 @@
 // Constant folding: an expression whose operands are all literals becomes a literal.
 //
-// Only expressions that cannot fail are folded. An overflow, a division by zero or a function that
-// is not listed stays in the plan, so that the error occurs only if a row is computed. Folded are:
-//   arithmetic and comparisons; AND, OR, NOT with literal parts; IS NULL; date and timestamp
-//   arithmetic; lossless casts; expressions that are NULL because an operand is; NULLIF.
+// An expression that fails, such as an overflow or a division by zero, stays in the plan, so that
+// the error occurs only if a row is computed. Folded are:
+//   arithmetic and comparisons; AND, OR, NOT with literal parts; IS NULL; functions, LIKE and casts
+//   (constant_value.h); expressions that are NULL because an operand is; NULLIF.
 // Parts of a CASE or COALESCE that no row reaches, because of literals before them, are dropped.
 // A DATE that is compared with a TIMESTAMP literal is compared with a DATE.
 
@@ -15,6 +15,9 @@ namespace diptych::olap {
 
 // Folds the root of the tree, whose children are folded already.
 ExpressionPtr fold(ExpressionPtr expression);
+
+// Folds every node of a tree in which some may not be folded yet.
+ExpressionPtr fold_constants(ExpressionPtr expression);
 
 // NOT predicate.
 ExpressionPtr negated(ExpressionPtr predicate);

@@ -9,7 +9,10 @@
 // no more is expanded than the constants are long. LIKE '%x' decodes.
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+
+#include <xxhash.h>
 
 #include "storage/encoding/codec.h"
 #include "storage/encoding/text_positions.h"
@@ -33,22 +36,49 @@ class SymbolFilter final : public RowFilter {
       codes.resize(table.compress(range.first, reinterpret_cast<uint8_t*>(codes.data())));
       wanted_.push_back(std::move(codes));
     }
-    std::sort(wanted_.begin(), wanted_.end());
+    slots_.resize(std::bit_ceil(kSlotsAText * wanted_.size()));
+    for (uint32_t number = 0; number < wanted_.size(); ++number) {
+      const uint64_t hash = hash_of(wanted_[number]);
+      size_t at = hash & (slots_.size() - 1);
+      while (slots_[at].number != kFree) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {static_cast<uint32_t>(hash >> 32), number};
+    }
   }
 
  private:
+  static constexpr uint32_t kFree = UINT32_MAX;
+  static constexpr size_t kSlotsAText = 4;
+
+  struct Slot {
+    uint32_t tag = 0;  // the hash's upper half
+    uint32_t number = kFree;
+  };
+
+  static uint64_t hash_of(std::string_view codes) {
+    return XXH3_64bits(codes.data(), codes.size());
+  }
+
   void select(uint32_t first, uint32_t count, const uint64_t* wanted,
               uint64_t* passing) const override {
     positions_.select(first, count, wanted, passing, [&](uint64_t start, uint32_t length) {
-      const std::string_view text(codes_ + start, length);
-      return wanted_.size() == 1 ? text == wanted_[0]
-                                 : std::binary_search(wanted_.begin(), wanted_.end(), text);
+      return is_wanted(std::string_view(codes_ + start, length));
     });
+  }
+
+  bool is_wanted(std::string_view codes) const {
+    if (wanted_.size() == 1) return codes == wanted_[0];
+    const uint64_t hash = hash_of(codes);
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].number != kFree; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].tag == hash >> 32 && wanted_[slots_[at].number] == codes) return true;
+    }
+    return false;
   }
 
   TextPositions positions_;
   const char* codes_;
-  std::vector<std::string> wanted_;  // ascending
+  std::vector<std::string> wanted_;
+  std::vector<Slot> slots_;  // by hash
 };
 
 size_t room_for(uint32_t codes) {

@@ -1,6 +1,9 @@
 // to_char of moments.
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -181,6 +184,25 @@ constexpr ToCharField kFields[] = {
              bool) { return fmt::to_string((p.civil.weekday() + 1) % 7 + 1); }},
 };
 
+// The field that the pattern begins with; nullptr: none.
+const ToCharField* first_field(std::string_view pattern) {
+  static const auto kByLetter = [] {
+    std::array<std::vector<const ToCharField*>, 26> fields;
+    for (const ToCharField& field : kFields) {
+      fields[static_cast<size_t>(field.name[0] - 'A')].push_back(&field);
+    }
+    return fields;
+  }();
+  if (pattern.empty()) return nullptr;
+  const auto letter =
+      static_cast<size_t>(std::toupper(static_cast<unsigned char>(pattern[0])) - 'A');
+  if (letter >= kByLetter.size()) return nullptr;
+  for (const ToCharField* field : kByLetter[letter]) {
+    if (starts_with_any_case(pattern, field->name)) return field;
+  }
+  return nullptr;
+}
+
 // Appends a text in quotes, at whose first one the pattern begins, and takes it from the pattern. A
 // backslash keeps what follows it.
 void append_quoted(std::string_view* pattern, CountedText* result) {
@@ -206,10 +228,7 @@ void moment_to_char(const RowArguments& a, CountedText* result) {
   while (!pattern.empty()) {
     const bool plain = is_prefix(pattern);
     if (plain) pattern.remove_prefix(2);
-    const auto* const field =
-        std::find_if(std::begin(kFields), std::end(kFields),
-                     [&](const ToCharField& f) { return starts_with_any_case(pattern, f.name); });
-    if (field != std::end(kFields)) {
+    if (const ToCharField* const field = first_field(pattern); field != nullptr) {
       const std::string text = field->text(parts, pattern, plain);
       *result += text;
       pattern.remove_prefix(field->name.size());

@@ -66,7 +66,8 @@ base::Result<void> write_log_begun(const LogPlace& place, uint64_t number,
   const std::string path = log_begun_path(place.directory);
   BegunRecord record{.number = number, .database_id = place.database_id};
   record.checksum = record.right_checksum();
-  int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  // Not blocking: a pipe without a reader is an error.
+  int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
   const bool is_new = opened < 0 && errno == ENOENT;
   if (is_new) {
     if (auto may = storage::announce(before_step, FileStep::kGrow); !may) return may;

@@ -1,5 +1,6 @@
 // DIRECTORY/log.begun: which file of the command log was begun last. Without it, nobody would miss
-// the newest files of a log if they are lost as a whole: what is left ends as a log does.
+// the newest files of a log if they are lost as a whole: what is left ends as a log does. Nor would
+// anybody tell files of an earlier log, whose numbers were higher, from those of this one.
 //
 //   sector  0 magic "DTLOGBGN" | 8 number of the file u64 | 16 id of the database u64 | zeroes |
 //           504 XXH3-64 of the bytes before; numbers are little-endian

@@ -35,6 +35,16 @@ base::Error newest_is_missing(const std::string& directory, uint64_t number) {
                       log_file_path(directory, number), log_begun_path(directory))};
 }
 
+base::Error is_of_another_log(const std::string& directory, uint64_t number, uint64_t newest) {
+  return {base::ErrorCode::kCorrupt,
+          fmt::format("{} holds transactions, though the log had not gone on behind {}: it may be "
+                      "left from an earlier log, or copied here; move it away to go on with what "
+                      "the log has, restore the directory from a backup, or remove {} where this "
+                      "file is the log's",
+                      log_file_path(directory, number), log_file_path(directory, newest),
+                      log_begun_path(directory))};
+}
+
 // The bytes of a file, in memory that is used again for the next one.
 class FileBytes {
  public:
@@ -192,11 +202,15 @@ std::string what_is_no_header(std::span<const std::byte> bytes,
   return header.error().message;
 }
 
+// An older program's file, or manifest, does not say its database's id.
+bool is_of_another(uint64_t id_of_file, uint64_t database_id) {
+  return id_of_file != 0 && database_id != 0 && id_of_file != database_id;
+}
+
 // Whether the file is one of this log, and goes on where the files before it end.
 base::Result<void> check_header(const std::string& path, const LogFileHeader& header,
                                 uint64_t bytes, uint64_t database_id, const LogContents& contents) {
-  // An older program's file, or manifest, does not say it.
-  if (header.database_id != 0 && database_id != 0 && header.database_id != database_id) {
+  if (is_of_another(header.database_id, database_id)) {
     return damaged(path, 0, "the log of another database");
   }
   if (bytes < header.file_bytes) {
@@ -406,6 +420,41 @@ base::Result<void> trim_end(const LogFileFound& last, bool is_torn,
   return done;
 }
 
+// Nothing: the file has no header of its own.
+base::Result<std::optional<LogFileHeader>> own_header(const std::string& path, uint64_t number) {
+  auto file = storage::InputFile::open(path);
+  if (!file) return file.error();
+  std::vector<std::byte> bytes(std::min<uint64_t>(file->size(), kLogHeaderBytes));
+  if (auto read = file->read(bytes); !read) return read.error();
+  const auto header = read_header(bytes);
+  if (!header || header->number != number) return std::optional<LogFileHeader>();
+  return std::optional(*header);
+}
+
+// What log.begun says of the newest file: that one is there, and no later one has a frame, since
+// the record is durable before any frame is written. Else a later file of an earlier log, whose
+// VIDs the manifest has, would cover all that this log has.
+base::Result<void> check_newest(const std::string& directory, const std::vector<uint64_t>& numbers,
+                                uint64_t newest, uint64_t database_id) {
+  if (newest == 0) return {};
+  const auto found = std::ranges::lower_bound(numbers, newest);
+  if (found == numbers.end() || *found != newest) return newest_is_missing(directory, newest);
+  FileBytes memory;
+  for (const uint64_t number : std::ranges::subrange(found + 1, numbers.end())) {
+    const std::string path = log_file_path(directory, number);
+    const auto header = own_header(path, number);
+    if (!header) return header.error();
+    // Another database's is told as that.
+    if (!*header || is_of_another((*header)->database_id, database_id)) continue;
+    const auto bytes = memory.read(path);
+    if (!bytes) return bytes.error();
+    if (!all_zero(bytes->subspan(std::min(bytes->size(), kLogHeaderBytes)))) {
+      return is_of_another_log(directory, number, newest);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Result<LogContents> scan_log(const std::string& directory, base::Vid after,
@@ -415,8 +464,8 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
   const auto begun = read_log_begun(directory, database_id);
   if (!begun) return begun.error();
   const uint64_t newest = begun->value_or(0);
-  if (newest != 0 && (numbers->empty() || numbers->back() < newest)) {
-    return newest_is_missing(directory, newest);
+  if (auto checked = check_newest(directory, *numbers, newest, database_id); !checked) {
+    return checked.error();
   }
   LogContents contents;
   contents.last = after;
@@ -424,14 +473,10 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
   std::vector<LogFileFound> covered;
   size_t first = 0;
   for (size_t i = numbers->size(); i-- > 1;) {
-    const std::string path = log_file_path(directory, (*numbers)[i]);
-    auto head = storage::InputFile::open(path);
-    if (!head) return head.error();
-    std::vector<std::byte> bytes(std::min<uint64_t>(head->size(), kLogHeaderBytes));
-    if (auto read = head->read(bytes); !read) return read.error();
-    const auto header = read_header(bytes);
+    const auto header = own_header(log_file_path(directory, (*numbers)[i]), (*numbers)[i]);
+    if (!header) return header.error();
     // One that is another file's says nothing of those before.
-    if (!header || header->number != (*numbers)[i] || header->start > after) continue;
+    if (!*header || (*header)->start > after) continue;
     first = i;
     break;
   }

@@ -10,7 +10,8 @@
 // of what is not there: whole frames, or a file that goes on, behind such a place; a frame of one
 // sector that is not whole; a file that begins after the end of those before it, is shorter than
 // it was made, or is another database's; a last file whose header is neither whole nor absent
-// (is_never_begun); the file that was begun last is not there, or has no header (log_begun.h).
+// (is_never_begun); the file that was begun last is not there, or has no header, or a later one has
+// frames (log_begun.h).
 //
 // Errors     kCorrupt, kUnsupported, kIo; all name the file.
 // Threads    one owner.

@@ -1,4 +1,5 @@
-// What the log knows of its newest file: that it is missed where it is gone as a whole.
+// What the log knows of its newest file: that it is missed where it is gone as a whole, and that
+// files behind it are not the log's.
 
 #include "dispatcher/command_log/log_begun.h"
 
@@ -24,8 +25,8 @@ namespace fs = std::filesystem;
 class LogBegun : public DirectoryFixture {
  protected:
   // Leaves some log files behind.
-  void crash_after(int bumps) {
-    auto bank = Bank::open({.path = path(), .log_file_bytes = 8 << 10});
+  void crash_after(int bumps, LogMode mode = LogMode::kCommand) {
+    auto bank = Bank::open({.path = path(), .log = mode, .log_file_bytes = 8 << 10});
     if (*bank->number("SELECT count(*) FROM account") == 0) bank->fill(10);
     for (int i = 0; i < bumps; ++i) {
       ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
@@ -68,6 +69,53 @@ TEST_F(LogBegun, TheNewestFilesAreMissedAndCanBeDoneWithout) {
   expect_missed("log-");
   ASSERT_TRUE(fs::remove(log_begun_path(path())));
   EXPECT_EQ(version(), 60);
+}
+
+// The next file is made ready while the newest one fills, so that it lies behind the gap.
+TEST_F(LogBegun, TheNewestFileIsMissedThoughAPreparedOneLiesBehindIt) {
+  for (const LogMode mode : {LogMode::kCommand, LogMode::kPhysical}) {
+    fs::remove_all(path());
+    Bank::open({.path = path()});
+    crash_after(60, mode);
+    const std::string newest = log_files().back();
+    const uint64_t number = **read_log_begun(path(), 0);
+    ASSERT_EQ(newest, log_file_path(path(), number));
+    std::ofstream(log_file_path(path(), number + 1)) << std::string(8 << 10, '\0');
+    EXPECT_TRUE(inspect_log(path()).ok());
+    const std::string aside = path("aside");
+    fs::rename(newest, aside);
+    expect_missed(newest);
+    fs::rename(aside, newest);
+    EXPECT_EQ(version(), 60);
+  }
+}
+
+// Numbers begin anew after a save, so that files which were copied aside have higher ones.
+TEST_F(LogBegun, FilesOfAnEarlierLogDoNotHideThisOne) {
+  for (const LogMode mode : {LogMode::kCommand, LogMode::kPhysical}) {
+    fs::remove_all(path());
+    fs::remove_all(path("old"));
+    Bank::open({.path = path()});
+    crash_after(120, mode);
+    fs::create_directory(path("old"));
+    for (const std::string& file : log_files()) {
+      fs::copy(file, path("old") / fs::path(file).filename());
+    }
+    ASSERT_EQ(version(), 120);  // and closed, so saved
+    crash_after(5, mode);
+    std::vector<std::string> stale;
+    for (const auto& entry : fs::directory_iterator(path("old"))) {
+      const fs::path beside = path() / entry.path().filename();
+      if (fs::copy_file(entry.path(), beside, fs::copy_options::skip_existing)) {
+        stale.push_back(beside.string());
+      }
+    }
+    std::sort(stale.begin(), stale.end());
+    ASSERT_GE(stale.size(), 1U);
+    expect_missed(stale.front());
+    for (const std::string& file : stale) fs::remove(file);
+    EXPECT_EQ(version(), 125);
+  }
 }
 
 TEST_F(LogBegun, ANewestFileOfZeroesIsDamaged) {

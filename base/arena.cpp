@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -69,7 +70,7 @@ void Region::map(NumaNode node) {
   const size_t mapped_bytes = bytes_ + (huge ? kHugePageBytes : 0);
   void* mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  DIPTYCH_CHECK(mapped != MAP_FAILED, "the machine must have memory for a region");
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
   auto* start = static_cast<std::byte*>(mapped);
   data_ = start;
   if (huge) {
@@ -149,7 +150,11 @@ Region RegionSupply::take(size_t bytes, bool more) {
   const std::span<std::byte> memory(region.data(), region.size());
   const size_t first = std::min(memory.size(), PagePreparer::kAheadBytes);
   place_.preparer->prepare(is_made ? memory.subspan(first) : memory);
-  next_ = Region(bytes, place_.node);
+  try {
+    next_ = Region(bytes, place_.node);
+  } catch (const std::bad_alloc&) {
+    return region;  // only who takes the next one needs it
+  }
   place_.preparer->prepare({next_.data(), first});
   return region;
 }

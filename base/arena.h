@@ -2,8 +2,8 @@
 //
 // Region     whole pages that prefer their node (mbind, where the machine has several; a full node
 //            spills over rather than kill the process), huge ones where it has at least 2 MiB: then
-//            its addresses come from a reserve. Aborts when the machine has no memory left: callers
-//            bound their use beforehand.
+//            its addresses come from a reserve. std::bad_alloc: the system refuses the addresses
+//            (memory that the machine lacks is met at the first touch: callers bound their use).
 // RegionSupply  one region after the other, to be filled from their beginnings, whose pages a
 //            PagePreparer makes in time.
 // Arena      bump allocation in regions of growing size; everything is freed at once. Not

@@ -1,6 +1,7 @@
 #include "base/thread.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -109,9 +110,12 @@ bool pin_this_thread(std::span<const uint32_t> cores) {
   };
   const std::unique_ptr<cpu_set_t, Free> set(CPU_ALLOC(count));
   const size_t bytes = CPU_ALLOC_SIZE(count);
-  CPU_ZERO_S(bytes, set.get());
-  for (const uint32_t core : cores) CPU_SET_S(core, bytes, set.get());
-  const int refused = pthread_setaffinity_np(pthread_self(), bytes, set.get());
+  int refused = ENOMEM;
+  if (set != nullptr) {
+    CPU_ZERO_S(bytes, set.get());
+    for (const uint32_t core : cores) CPU_SET_S(core, bytes, set.get());
+    refused = pthread_setaffinity_np(pthread_self(), bytes, set.get());
+  }
   if (refused == 0) return true;
   static NoticeOnce once;
   if (once.is_due()) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ Cores allowed_cores() {
     void operator()(cpu_set_t* set) const { CPU_FREE(set); }
   };
   const std::unique_ptr<cpu_set_t, Free> set(CPU_ALLOC(kCoresMax));
+  if (set == nullptr) throw std::bad_alloc();
   const size_t bytes = CPU_ALLOC_SIZE(kCoresMax);
   CPU_ZERO_S(bytes, set.get());
   Cores cores;

@@ -33,14 +33,20 @@ std::string beginning_of(std::string_view statement) {
 
 }  // namespace
 
-base::Result<void> Database::State::create_table(base::TableSchema schema) {
+base::Result<void> Database::State::create_table(base::TableSchema schema, DdlSource source) {
   auto id = catalog.add_table(std::move(schema));
   if (!id) return id.error();
-  // Where memory runs out between them the process ends: nothing of it was saved yet.
-  [&]() noexcept {
+  const auto add = [&] {
     engine.add_table(*id);
     replica.add_table(catalog.table(*id));
-  }();
+  };
+  // Where memory runs out between them the process ends: nothing of it was saved yet. A database
+  // that is being opened is given up as a whole.
+  if (source == DdlSource::kManifest) {
+    add();
+  } else {
+    [&]() noexcept { add(); }();
+  }
   DIPTYCH_CHECK(replica.table_count() == catalog.table_count(), "every table is replicated");
   return {};
 }
@@ -79,7 +85,7 @@ base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
   if (ddl.size() == ddl.capacity()) ddl.reserve(2 * ddl.size() + 1);
   std::string kept = statement;
   auto applied = std::holds_alternative<olap::CreateTable>(*change)
-                     ? create_table(std::move(std::get<olap::CreateTable>(*change).schema))
+                     ? create_table(std::move(std::get<olap::CreateTable>(*change).schema), source)
                      : create_index(std::get<olap::CreateIndex>(*change).table,
                                     std::move(std::get<olap::CreateIndex>(*change).index));
   if (!applied) return applied;

@@ -87,7 +87,7 @@ struct Database::State {
                                DdlSource source);
   // kUnsupported: with the statement, the DDL would be more than a manifest may have.
   base::Result<void> check_manifest_room(const std::string& statement) const;
-  base::Result<void> create_table(base::TableSchema schema);
+  base::Result<void> create_table(base::TableSchema schema, DdlSource source);
   base::Result<void> create_index(std::string_view table, base::IndexSchema index);
 
   // kWait is kRefuse on a dispatcher's thread.

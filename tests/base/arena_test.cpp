@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <algorithm>
+#include <new>
 #include <random>
 #include <utility>
 #include <vector>
@@ -31,6 +32,10 @@ TEST(Region, BigOnesAreAlignedToHugePages) {
     region.data()[0] = std::byte{1};
     region.data()[region.size() - 1] = std::byte{1};
   }
+}
+
+TEST(Region, ThatTheSystemRefusesIsToldByAnException) {
+  EXPECT_THROW(Region(size_t{1} << 50, NumaNode(0)), std::bad_alloc);
 }
 
 TEST(Region, ANodeThatTheMachineLacksIsNoError) {

@@ -9,7 +9,10 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "base/sanitizers.h"
 #include "base/topology.h"
 
 namespace diptych::base {
@@ -26,6 +29,18 @@ TEST(Thread, APinnedThreadRunsOnItsCore) {
 TEST(Thread, AnAbsentCoreIsRefused) {
   EXPECT_FALSE(pin_this_thread(std::vector<uint32_t>{8191}));
   EXPECT_TRUE(pin_this_thread({}));
+}
+
+TEST(Thread, MemoryThatIsRefusedLeavesItUnpinned) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than any limit";
+  const auto pin = [] {
+    const rlimit none{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    const bool limited = setrlimit(RLIMIT_AS, &none) == 0;
+    // A set of so many cores takes 512 MiB.
+    const bool pinned = pin_this_thread(std::vector<uint32_t>{UINT32_MAX - 1});
+    _exit(limited && !pinned ? 0 : 1);
+  };
+  EXPECT_EXIT(pin(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Thread, NamesAreCutAtFifteenBytes) {

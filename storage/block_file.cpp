@@ -114,7 +114,8 @@ Result<void> BlockFile::create_empty(const std::string& directory) {
 }
 
 Result<void> BlockFile::open_existing(int access) {
-  file_ = ::open(path_.c_str(), access | O_CLOEXEC);
+  // Not blocking, for what turns out to be a pipe.
+  file_ = ::open(path_.c_str(), access | O_CLOEXEC | O_NONBLOCK);
   if (file_ < 0) return system_error("open", path_, errno);
   struct stat status;
   if (::fstat(file_, &status) != 0) return system_error("examine", path_, errno);

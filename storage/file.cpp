@@ -57,7 +57,9 @@ OutputFile::~OutputFile() {
 }
 
 base::Result<OutputFile> OutputFile::create(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // Not blocking: a pipe without a reader is an error.
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
   if (file < 0) return system_error("create", path, errno);
   return OutputFile(path, file);
 }
@@ -97,7 +99,8 @@ InputFile::~InputFile() {
 }
 
 base::Result<InputFile> InputFile::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not blocking, for what turns out to be a pipe.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return system_error("open", path, errno);
   InputFile opened(path, file, 0);
   struct stat status;

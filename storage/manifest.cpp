@@ -303,7 +303,7 @@ base::Result<DirectoryLock> DirectoryLock::acquire_to_read(const std::string& di
     return acquire(directory);
   }
   if (errno == ENOENT) return system_error("open", path, errno);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // as of a pipe
   if (file < 0 && errno != ENOENT) return system_error("open", path, errno);
   DirectoryLock lock(file);
   if (file < 0 || ::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;

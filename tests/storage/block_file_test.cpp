@@ -10,9 +10,11 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "storage/file.h"
 #include "tests/storage/random_chunk.h"
 #include "tests/temporary_directory.h"
 
@@ -51,6 +53,19 @@ void expect_reads(const BlockFile& file, const ChunkAddress& address, const Byte
 
 std::string blocks_path(const TemporaryDirectory& directory) {
   return directory.path() + "/blocks.dtb";
+}
+
+// Opening a pipe waits for its other end.
+TEST(BlockFile, APipeInItsPlaceIsRefusedAndNotWaitedFor) {
+  TemporaryDirectory directory;
+  const std::string path = blocks_path(directory);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(BlockFile::open_to_read(directory.path()).code(), ErrorCode::kIo);
+  EXPECT_EQ(BlockFile::open(directory.path()).code(), ErrorCode::kIo);
+  const auto read = InputFile::open(path);
+  ASSERT_EQ(read.code(), ErrorCode::kIo);
+  EXPECT_THAT(read.error().message, HasSubstr(path));
+  EXPECT_EQ(OutputFile::create(path).code(), ErrorCode::kIo);
 }
 
 TEST(BlockFile, ReadsChunksOfEverySizeAgainAlsoAfterReopening) {

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/metric_registry.h"
+#include "olap/name_length.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -134,7 +135,8 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
     place = olap::place_after({at, statement.data()}, place);
     at = statement.data();
     const std::string text(statement);
-    outcome = check_manifest_room(text);
+    outcome = olap::check_name_lengths(text);
+    if (outcome) outcome = check_manifest_room(text);
     if (outcome) outcome = apply_ddl(held, text, DdlSource::kScript);
     if (!outcome) {
       outcome = olap::error_in_script(outcome.error(), statement, place)

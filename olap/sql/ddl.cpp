@@ -478,7 +478,7 @@ base::Result<std::vector<std::string_view>> split_statements(std::string_view sc
 
 base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog) {
   const SourceText source(statement);
-  const auto tree = ParseTree::parse(source);
+  const auto tree = ParseTree::parse(source, LongNames::kCut);
   if (!tree) return tree.error();
   const Node& node = tree->statement();
   if (node.node_case == PG_QUERY__NODE__NODE_CREATE_STMT) {

@@ -8,6 +8,7 @@
 #include <pg_query.h>
 
 #include "base/utf8.h"
+#include "olap/name_length.h"
 
 namespace diptych::olap {
 namespace {
@@ -143,7 +144,29 @@ bool nests(PgQuery__Token token) {
   }
 }
 
-base::Result<void> check_limits(const SourceText& source) {
+// Of an identifier that begins there; "" within quotes is a quote.
+size_t name_bytes(std::string_view sql, size_t begin, size_t end) {
+  if (sql[begin] != '"') return end - begin;
+  size_t bytes = 0;
+  for (size_t at = begin + 1; at < sql.size(); ++at, ++bytes) {
+    if (sql[at] == '"' && (at + 1 == sql.size() || sql[++at] != '"')) break;
+  }
+  return bytes;
+}
+
+base::Result<void> check_name(const SourceText& source, const PgQuery__ScanToken& token) {
+  if (token.token != PG_QUERY__TOKEN__IDENT) return {};
+  const size_t bytes =
+      name_bytes(source.sql(), static_cast<size_t>(token.start), static_cast<size_t>(token.end));
+  if (bytes <= kIdentifierBytesMax) return {};
+  return source.wrong(
+      token.start,
+      fmt::format("the name is too long: it has {} bytes, and names have {} at most", bytes,
+                  kIdentifierBytesMax),
+      "42622");
+}
+
+base::Result<void> check_limits(const SourceText& source, LongNames long_names) {
   const std::string& sql = source.sql();
   if (sql.size() > kStatementBytesMax) {
     return base::Error(base::ErrorCode::kUnsupported,
@@ -166,6 +189,9 @@ base::Result<void> check_limits(const SourceText& source) {
   size_t parentheses = 0;  // open at this point
   for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
     const PgQuery__ScanToken& token = *(*tokens)->tokens[i];
+    if (long_names == LongNames::kRefuse) {
+      if (auto checked = check_name(source, token); !checked) return checked;
+    }
     if (nests(token.token)) ++operators;
     if (token.token == PG_QUERY__TOKEN__ASCII_40) ++parentheses;
     if (token.token == PG_QUERY__TOKEN__ASCII_41 && parentheses > 0) --parentheses;
@@ -187,8 +213,18 @@ void ParseTree::Free::operator()(PgQuery__ParseResult* result) const {
   pg_query__parse_result__free_unpacked(result, nullptr);
 }
 
-base::Result<ParseTree> ParseTree::parse(const SourceText& source) {
-  if (auto checked = check_limits(source); !checked) return checked.error();
+base::Result<void> check_name_lengths(std::string_view statement) {
+  const SourceText source(statement);
+  const auto tokens = scan(source);
+  if (!tokens) return tokens.error();
+  for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
+    if (auto checked = check_name(source, *(*tokens)->tokens[i]); !checked) return checked;
+  }
+  return {};
+}
+
+base::Result<ParseTree> ParseTree::parse(const SourceText& source, LongNames long_names) {
+  if (auto checked = check_limits(source, long_names); !checked) return checked.error();
   const PgQueryProtobufParseResult result = pg_query_parse_protobuf(source.sql().c_str());
   ParseTree tree;
   base::Result<ParseTree> parsed =

@@ -32,11 +32,15 @@ inline constexpr size_t kParenthesesMax = 200;
 using Node = PgQuery__Node;
 using NodeList = std::span<Node* const>;
 
+// What becomes of a name of over kIdentifierBytesMax bytes (olap/name_length.h).
+enum class LongNames : uint8_t { kRefuse, kCut };
+
 class ParseTree {
  public:
-  // Parses exactly one statement in UTF-8. Fails with kSyntaxError, or with kUnsupported beyond the
-  // limits.
-  static base::Result<ParseTree> parse(const SourceText& source);
+  // Parses exactly one statement in UTF-8. Fails with kSyntaxError, with kUnsupported beyond the
+  // limits, or with 42622 for a name that is too long.
+  static base::Result<ParseTree> parse(const SourceText& source,
+                                       LongNames long_names = LongNames::kRefuse);
 
   const Node& statement() const;
 

@@ -98,6 +98,21 @@ TEST_F(DdlCommandTest, NothingIsKeptOfWhatCouldNotBeSaved) {
   EXPECT_EQ(ddl({"-c", "CREATE TABLE u (x INT PRIMARY KEY)"}).out, "created table u\n");
 }
 
+TEST_F(DdlCommandTest, ALongNameIsRefusedAndStandsForNoOther) {
+  const std::string longest(63, 'n');
+  ASSERT_EQ(ddl({"-c", "CREATE TABLE " + longest + " (a INT PRIMARY KEY, b INT)"}).code, 0);
+  const Outcome made = ddl({"-c", "CREATE TABLE " + longest + "x (a INT PRIMARY KEY)"});
+  EXPECT_EQ(made.code, 1);
+  EXPECT_THAT(made.err, HasSubstr("42622: "));
+  EXPECT_THAT(made.err, HasSubstr("line 1, column 14"));
+  const Outcome queried = run({"query", shop_, "-c", "SELECT a FROM " + longest + "x"});
+  EXPECT_EQ(queried.code, 1);
+  EXPECT_THAT(queried.err, HasSubstr("42622: "));
+  const std::string csv = folder_.file("rows.csv", "a,b\n1,2\n");
+  EXPECT_EQ(run({"load", shop_, longest, csv}).code, 0);
+  EXPECT_EQ(run({"load", shop_, longest + "x", csv}).code, 1);
+}
+
 TEST_F(DdlCommandTest, AScriptIsNeededAndOnlyOne) {
   EXPECT_EQ(ddl({}).code, 2);
   EXPECT_EQ(ddl({"-c", "", "-f", folder_.file("u.sql", "")}).code, 2);

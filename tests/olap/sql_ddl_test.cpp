@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "olap/name_length.h"
 #include "tests/olap/sql_fixture.h"
 
 namespace diptych::olap {
@@ -16,6 +17,23 @@ std::string error_of(std::string_view statement) {
   define(&catalog, "create table p (a int primary key, b int not null)");
   const auto change = parse_ddl(statement, catalog);
   return change ? "" : change.error().to_string();
+}
+
+TEST(SqlDdlTest, NamesHaveALimitAndAreNotCut) {
+  const std::string longest(kIdentifierBytesMax, 'n');
+  EXPECT_TRUE(check_name_lengths("create table " + longest + " (\"a\"\"b\" int primary key)"));
+  EXPECT_TRUE(check_name_lengths("create table \"" + longest + "\" (a int primary key)"));
+  for (const std::string& name : {longest + "n", "\"" + longest.substr(1) + "\"\"n\"",
+                                  "\"" + longest.substr(1) + "\u00fc\""}) {
+    const auto checked =
+        check_name_lengths("create table t (a int primary key,\n" + name + " int)");
+    ASSERT_FALSE(checked) << name;
+    EXPECT_EQ(checked.error().sqlstate(), "42622");
+    EXPECT_THAT(checked.error().message, HasSubstr("has 64 bytes"));
+    EXPECT_THAT(checked.error().message, HasSubstr("line 2, column 1"));
+  }
+  // As a database of an older program may have it.
+  EXPECT_EQ(error_of("create table " + longest + "n (a int primary key)"), "");
 }
 
 TEST(SqlDdlTest, TablesHaveTheirColumnsKeysAndIndexes) {

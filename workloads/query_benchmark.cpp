@@ -244,7 +244,8 @@ Result<QueryBenchmarkReport> run_queries(const QueryBenchmarkOptions& options, c
   if (report.aging) {
     report.checks = (*session)->finish(stop, progress);
   } else {
-    report.checks.close_error = close_or_discard((*session)->database(), options.keep_path);
+    report.checks.close_error =
+        close_or_discard((*session)->database(), options.keep_path, dispatcher::LogMode::kNone);
   }
   return report;
 }

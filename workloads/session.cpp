@@ -199,13 +199,17 @@ Checks Session::finish(const StopFlag& stop, const Progress& progress) {
   }
   Checks checks = verify(stop, progress);
   progress("closing the database", -1);
-  checks.close_error = close_or_discard(database_.get(), options_.keep_path);
+  checks.close_error = close_or_discard(database_.get(), options_.keep_path, options_.log);
   return checks;
 }
 
-std::string close_or_discard(dispatcher::Database* database, const std::string& path) {
+std::string close_or_discard(dispatcher::Database* database, const std::string& path,
+                             dispatcher::LogMode log) {
   const auto closed = database->close();
   if (closed) return {};
+  if (!path.empty() && log != dispatcher::LogMode::kNone) {
+    return closed.error().to_string() + "; the database is left with its log, which has the rest";
+  }
   // Else its files would be there, without what the transactions did since the load.
   static_cast<void>(database->discard());
   return closed.error().to_string() + (path.empty() ? "" : "; " + left_at(path));

@@ -73,8 +73,9 @@ class Session {
   double load_seconds_ = 0;
 };
 
-// Closes the database; where that fails, discards it, and gives the error and what is left of it at
-// its path (empty: in memory).
-std::string close_or_discard(dispatcher::Database* database, const std::string& path);
+// Closes the database; where that fails, gives the error and what is left of it at its path (empty:
+// in memory). One with a log stays as it is; another one is discarded.
+std::string close_or_discard(dispatcher::Database* database, const std::string& path,
+                             dispatcher::LogMode log);
 
 }  // namespace diptych::workloads

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "dispatcher/log_inspection.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/loaded_session.h"
 #include "workloads/aging.h"
@@ -109,13 +110,16 @@ TEST_F(RunOnAFullDisk, InAnOpenLoopIsGivenUp) {
 }
 
 // Where no call is on its way, the save of the end fails.
-TEST_F(RunOnAFullDisk, WhatCannotBeSavedIsNotKept) {
+TEST_F(RunOnAFullDisk, WhatCannotBeSavedIsKeptByItsLog) {
   ASSERT_NE(session_, nullptr);
   const FullDisk full;
   ASSERT_TRUE(age(session_.get(), 1, 61, kNeverStop, ignore_progress, 0.01));
   const Checks checks = session_->finish(kNeverStop, ignore_progress);
-  EXPECT_THAT(checks.close_error, HasSubstr("nothing of it was kept"));
-  EXPECT_FALSE(std::filesystem::exists(options_.keep_path));
+  EXPECT_THAT(checks.close_error, HasSubstr("the database is left with its log"));
+  session_.reset();
+  const auto log = dispatcher::inspect_log(options_.keep_path);
+  ASSERT_TRUE(log) << log.error().to_string();
+  EXPECT_GT(log->transactions, 0U);
 }
 
 }  // namespace

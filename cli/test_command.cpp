@@ -20,8 +20,8 @@ constexpr const char* kTestExamples =
     "  diptych test tests/sql/*.slt\n\n"
     "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE\n"
     "INDEX and INSERT of constants or of a query's rows fill the database; every other statement\n"
-    "is a query. What stands between mode skip and mode unskip is left out. Records of require,\n"
-    "and of any other mode, are skipped, and counted apart.\n";
+    "is a query. Records between mode skip and mode unskip are skipped, as are those of require\n"
+    "and of any other mode, and counted apart.\n";
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');

@@ -115,6 +115,8 @@ class ScriptParser {
     // What is left out may be anything, up to a line of its own.
     if (left_out_) {
       left_out_ = first != "mode" || words.size() < 2 || words[1] != "unskip";
+      const bool begins = *at == 0 || is_blank(lines[*at - 1]);
+      if (begins && (first == "statement" || first == "query" || first == "load")) skip(line);
       ++*at;
       return {};
     }
@@ -138,10 +140,7 @@ class ScriptParser {
       return {};
     }
     if (first == "require" || first == "mode") {
-      TestRecord& record = records_.emplace_back();
-      record.kind = TestRecordKind::kSkipped;
-      record.line = record.sql_line = line.number;
-      record.sql = line.text;
+      skip(line);
       return {};
     }
     if (first == "halt") {
@@ -153,6 +152,13 @@ class ScriptParser {
     if (first == "query") return query(own, words);
     if (first == "load") return load(line, words);
     return wrong(line, fmt::format("unknown record \"{}\"", first));
+  }
+
+  void skip(const Line& line) {
+    TestRecord& record = records_.emplace_back();
+    record.kind = TestRecordKind::kSkipped;
+    record.line = record.sql_line = line.number;
+    record.sql = line.text;
   }
 
   static void split_sql(const std::vector<Line>& own, TestRecord* record,
@@ -235,6 +241,10 @@ class ScriptParser {
     }
     if (words.size() > 3) record.label = words[3];
     if (record.sql.empty()) return wrong(own.front(), "the SQL is missing");
+    // To sqlite no row is expected then, to DuckDB it is wrong: most likely it was forgotten.
+    if (!record.expected && record.label.empty()) {
+      return wrong(own.front(), "the line of ---- and the result below it are missing");
+    }
     records_.push_back(std::move(record));
     return {};
   }

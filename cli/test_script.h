@@ -12,11 +12,12 @@
 //              expression (RE2's) on its line, or, below a line of ----, text that the message must
 //              contain (or <REGEX>: and an expression). `statement count N` is one that is ok and
 //              inserts, or answers with, N rows. `skipif`, `onlyif` NAME hold for the next record;
-//              this engine is called diptych. `halt` ends the file; what stands between `mode skip`
-//              and `mode unskip` is left out. `hash-threshold` is read and needs nothing. `loop VAR
+//              this engine is called diptych. `halt` ends the file. A query without ---- must have
+//              a label. `hash-threshold` is read and needs nothing. `loop VAR
 //              FIRST END` (END excluded) and `foreach VAR WORD...` repeat what stands before their
 //              `endloop`, with ${VAR} replaced: a limited number of rounds, and of bytes.
-// Skipped      `require` and any other `mode`: they are about the engine that the file is from, so
+// Skipped      `require`, any `mode`, and the records between `mode skip` and `mode unskip` (or the
+//              end), where anything may stand: they are about the engine that the file is from, so
 //              they are records of their own, and the file goes on.
 // Of our own   `load TABLE FILE.csv`, relative to the script.
 // Errors       kSyntaxError with the line.
@@ -49,7 +50,7 @@ struct TestRecord {
   std::string types;  // one of T, I, R for each column
   TestSort sort = TestSort::kNone;
   std::string label;
-  std::optional<std::vector<std::string>> expected;  // none: there was no ----
+  std::optional<std::vector<std::string>> expected;  // none: there was no ----, but a label
   // kLoad
   std::string table;
   std::string file;

@@ -103,6 +103,14 @@ TEST_F(TestRuns, WhatIsAboutAnotherEngineIsSkippedAndSaid) {
   EXPECT_THAT(outcome.out, HasSubstr("1 file, 5 records, 0 failed, 2 skipped\n"));
 }
 
+TEST_F(TestRuns, RecordsBehindAModeSkipAreCountedAlthoughItHasNoEnd) {
+  const Outcome outcome =
+      run_script("mode skip\n\nquery I\nSELECT 1\n----\n2\n\nstatement ok\nSELECT 1\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("skipped: query I\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("0 failed, 2 skipped\n"));
+}
+
 TEST_F(TestRuns, NoRegularExpressionTakesTheStackOrALongTime) {
   const std::string sql = "\nSELECT '" + std::string(60, 'a') + "'::int\n\n";
   const Outcome outcome = run_script("statement error " + std::string(200'000, '(') + sql +

@@ -30,7 +30,7 @@ TEST(TestScript, RecordsHaveTheirLinesAndParts) {
   const auto records = records_of(
       "# a comment\n\nstatement ok\nCREATE TABLE t\n(a INT)\n\n\nquery IT rowsort same\n"
       "SELECT 1,\n'x'\n----\n1\tx\n\nstatement error division by .*zero\nSELECT 1/0\r\n\n"
-      "query I\nSELECT 2");
+      "query I nosort two\nSELECT 2");
   ASSERT_EQ(records.size(), 4U);
   EXPECT_EQ(records[0].kind, TestRecordKind::kStatementOk);
   EXPECT_EQ(records[0].line, 3U);
@@ -160,9 +160,12 @@ TEST(TestScript, WhatModeSkipLeavesOutMayHoldAnything) {
   const auto records = records_of(
       "statement ok\nA\n\nmode skip\n\nnonsense\n\nhalt\n\nloop i 0 2\n\n"
       "statement ok\nB\n\nendloop\n\nmode unskip\n\nstatement ok\nC\n");
-  ASSERT_EQ(records.size(), 2U);
+  ASSERT_EQ(records.size(), 3U);
   EXPECT_EQ(records[0].sql, "A");
-  EXPECT_EQ(records[1].sql, "C");
+  EXPECT_EQ(records[1].kind, TestRecordKind::kSkipped);
+  EXPECT_EQ(records[1].line, 12U);
+  EXPECT_EQ(records[1].sql, "statement ok");
+  EXPECT_EQ(records[2].sql, "C");
 }
 
 TEST(TestScript, AStatementMayHaveACountOfRows) {
@@ -182,6 +185,8 @@ TEST(TestScript, WhatIsWrongIsToldWithItsLine) {
             "line 1: statement must be followed by ok, error or count");
   EXPECT_EQ(fault_of("statement ok\n\nA\n"), "line 1: the SQL is missing");
   EXPECT_EQ(fault_of("statement ok\nA\n----\n1\n"), "line 1: a statement that is ok has no result");
+  EXPECT_EQ(fault_of("query I\nA\n"),
+            "line 1: the line of ---- and the result below it are missing");
   EXPECT_EQ(fault_of("query\nA\n"), "line 1: the types of the columns are missing");
   EXPECT_EQ(fault_of("query IX\nA\n"), "line 1: types of columns are T, I and R");
   EXPECT_THAT(fault_of("query I sorted\nA\n"), HasSubstr("\"sorted\" is none of"));

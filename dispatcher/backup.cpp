@@ -124,6 +124,18 @@ base::Result<uint64_t> copy_replica_of(const std::string& from, const storage::M
   return storage::copy_replica(from, manifest, schemas_of(*catalog), to, space, progress, pace);
 }
 
+// kAlreadyExists: a backup or a restore fills the directory, or did when it was interrupted.
+base::Result<void> check_is_not_in_making(const std::string& path) {
+  const bool backup = is_there(path + kIncompleteName);
+  if (!backup && !is_there(path + kRestoreName)) return {};
+  const std::string_view what = backup ? "backup" : "restored database";
+  return base::Error(
+      base::ErrorCode::kAlreadyExists,
+      fmt::format("{} has an incomplete {} (\"{}\"): if none is being made there now, it was "
+                  "interrupted; remove the directory, or give another one",
+                  path, what, (backup ? kIncompleteName : kRestoreName) + 1));
+}
+
 // kAlreadyExists: the directory has another file, which is named. "/": that it has none.
 base::Result<void> check_has_only(const std::string& path, std::string_view file) {
   std::error_code failed;
@@ -192,7 +204,8 @@ base::Result<void> check_is_no_backup(const std::string& directory) {
                                  directory));
 }
 
-base::Result<void> check_is_outside(const std::string& path, const std::string& directory) {
+base::Result<void> check_is_outside(const std::string& path, const std::string& directory,
+                                    std::string_view whose) {
   namespace fs = std::filesystem;
   std::error_code failed;  // of a path that cannot be followed, which is an error elsewhere
   const fs::path database = fs::canonical(path, failed);
@@ -201,9 +214,9 @@ base::Result<void> check_is_outside(const std::string& path, const std::string& 
   if (failed) return {};
   const auto [end, differs] = std::ranges::mismatch(database, backup);
   if (end != database.end()) return {};
-  return base::Error(base::ErrorCode::kInvalidArgument,
-                     fmt::format("{} lies in the database's own directory, {}: give one outside it",
-                                 directory, path));
+  return base::Error(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("{} lies in the {} directory, {}: give one outside it", directory, whose, path));
 }
 
 base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path,
@@ -221,6 +234,7 @@ base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path
                          fmt::format("{}: its parent directory is missing", path));
     }
     if (refused != EEXIST) return storage::system_error("create", path, refused);
+    if (auto free = check_is_not_in_making(path); !free) return free.error();
     if (auto empty = check_has_only(path, "/"); !empty) return empty.error();
   }
   if (auto first = make_first(path, file); !first) {
@@ -353,8 +367,14 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   const auto vids = read_backup(directory);
   if (!vids) return vids.error();
   if (!*vids) {
+    const bool manifest = is_there(directory + "/manifest.json");
     return base::Error(base::ErrorCode::kNotFound,
-                       fmt::format("{}: the directory holds no backup", directory));
+                       fmt::format("{}: the directory holds {}", directory,
+                                   manifest ? "a database, or a backup whose backup.json is missing"
+                                            : "no backup"));
+  }
+  if (auto outside = check_is_outside(directory, path, "backup's own"); !outside) {
+    return outside.error();
   }
   const base::Vid wanted = vid.value_or((*vids)->last);
   if (auto checked = check_range(directory, **vids, wanted); !checked) return checked.error();

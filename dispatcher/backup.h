@@ -47,8 +47,9 @@ base::Result<std::optional<BackupVids>> read_backup(const std::string& directory
 // kInvalidArgument: it is a backup, whole or not, which no database is opened in.
 base::Result<void> check_is_no_backup(const std::string& directory);
 // kInvalidArgument: the directory of a backup would lie in the database's own, which would take it
-// along wherever it goes.
-base::Result<void> check_is_outside(const std::string& path, const std::string& directory);
+// along wherever it goes; or that of a restored database in the backup's. `whose`: the path's.
+base::Result<void> check_is_outside(const std::string& path, const std::string& directory,
+                                    std::string_view whose = "database's own");
 
 // The files of a log that was scanned, as far as they are whole.
 std::vector<LogExtent> extents_of(const LogContents& contents);

@@ -122,11 +122,32 @@ TEST_F(CrashedProgram, BackupAndRestoreAsOfAVersion) {
   EXPECT_EQ(run({"restore", backup, folder_.path("nowhere/other")}).code, 2);
   EXPECT_EQ(run({"restore", backup, folder_.path("other"), "--vid", "x"}).code, 2);
   EXPECT_EQ(run({"query", backup, "-c", "SELECT 1"}).code, 1);
+  const Outcome within = run({"restore", backup, backup + "/in"});
+  EXPECT_EQ(within.code, 1);
+  EXPECT_THAT(within.err, HasSubstr("lies in the backup's own directory"));
   std::filesystem::remove(backup + "/backup.json");
+  EXPECT_THAT(run({"restore", backup, folder_.path("other")}).err,
+              HasSubstr("a backup whose backup.json is missing"));
   std::ofstream(backup + "/backup.incomplete").close();
+  const Outcome again = run({"backup", bank_, backup});
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("has an incomplete backup"), HasSubstr("remove")));
   const Outcome incomplete = run({"verify", backup});
   EXPECT_EQ(incomplete.code, 1);
   EXPECT_THAT(incomplete.err, HasSubstr("was interrupted"));
+}
+
+TEST_F(CrashedProgram, AnInterruptedRestoreIsToldToTheNextOne) {
+  const std::string backup = folder_.path("backup");
+  ASSERT_EQ(run({"backup", bank_, backup}).code, 0);
+  const std::string other = folder_.path("other");
+  std::filesystem::create_directory(other);
+  std::ofstream(other + "/blocks.dtb").close();
+  std::ofstream(other + "/restore.incomplete").close();
+  const Outcome again = run({"restore", backup, other});
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("has an incomplete restored database"),
+                               HasSubstr("restore.incomplete"), HasSubstr("remove")));
 }
 
 TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "dispatcher/database_inspection.h"
+#include "dispatcher/log_inspection.h"
 
 namespace diptych::cli {
 namespace {
@@ -19,7 +20,7 @@ constexpr const char* kInspectExamples =
     "  diptych inspect shop --json shop.json\n\n"
     "The database must not be open. A ratio is compressed by uncompressed bytes; the latter are\n"
     "those of the values: numbers by their width, texts 4 bytes and their own, null bits.\n"
-    "Exits with 1 where a chunk is damaged.\n";
+    "Exits with 1 where a chunk is damaged, or the log.\n";
 
 class InspectCommand : public Command {
  public:
@@ -47,11 +48,15 @@ ExitCode InspectCommand::run() {
   std::optional<ProgressLine> progress(what);
   const auto inspection = dispatcher::inspect_database(
       path_, verify, [&](double done) { progress->update(what, done); });
-  progress.reset();
   if (!inspection) return fail(inspection.error());
-  const auto written =
-      print_report(json_path_, to_json(path_, *inspection) + "\n", to_table(path_, *inspection));
+  progress->update("reading the log", -1);
+  const auto log = dispatcher::inspect_log(path_);
+  progress.reset();
+  const uint64_t logged = log ? log->transactions : 0;
+  const auto written = print_report(json_path_, to_json(path_, *inspection, logged) + "\n",
+                                    to_table(path_, *inspection, logged));
   if (!written) return fail(written.error());
+  if (!log) return fail(log.error());
   if (inspection->damaged.empty()) return ExitCode::kFine;
   say(damage_text(*inspection));
   return ExitCode::kFailed;

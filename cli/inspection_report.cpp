@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
+#include "cli/one_line.h"
+
 namespace diptych::cli {
 namespace {
 
@@ -42,10 +45,10 @@ void add_tables(const DatabaseInspection& inspection, std::string* out) {
                       "compressed", "ratio");
   for (const TableInspection& table : inspection.tables) {
     const ChunkTotals& all = table.sizes.all;
-    *out +=
-        fmt::format("{:<16}{:>13}{:>13}{:>12}{:>8}{:>11}{:>9}{:>15}{:>15}{:>7}\n", table.name,
-                    table.rows, table.live_rows, table.hot_rows, table.blocks, table.page_leaves,
-                    all.chunks, all.uncompressed_bytes, all.compressed_bytes, ratio_text(all));
+    *out += fmt::format("{:<16}{:>13}{:>13}{:>12}{:>8}{:>11}{:>9}{:>15}{:>15}{:>7}\n",
+                        on_one_line(table.name), table.rows, table.live_rows, table.hot_rows,
+                        table.blocks, table.page_leaves, all.chunks, all.uncompressed_bytes,
+                        all.compressed_bytes, ratio_text(all));
   }
   const ChunkTotals& all = inspection.sizes.all;
   *out += fmt::format("{:<82}{:>15}{:>15}{:>7}\n", "all", all.uncompressed_bytes,
@@ -53,11 +56,11 @@ void add_tables(const DatabaseInspection& inspection, std::string* out) {
 }
 
 void add_columns(const TableInspection& table, std::string* out) {
-  *out += fmt::format("\n{:<24}{:<14}{:>15}{:>15}{:>7}  {}\n", table.name, "type", "uncompressed",
-                      "compressed", "ratio", "encodings, by chunks");
+  *out += fmt::format("\n{:<24}{:<14}{:>15}{:>15}{:>7}  {}\n", on_one_line(table.name), "type",
+                      "uncompressed", "compressed", "ratio", "encodings, by chunks");
   for (const ColumnInspection& column : table.columns) {
     const ChunkTotals& all = column.sizes.all;
-    *out += fmt::format("  {:<22}{:<14}{:>15}{:>15}{:>7}  {}\n", column.name,
+    *out += fmt::format("  {:<22}{:<14}{:>15}{:>15}{:>7}  {}\n", on_one_line(column.name),
                         column.type.to_string(), all.uncompressed_bytes, all.compressed_bytes,
                         ratio_text(all), encodings_text(column.sizes));
   }
@@ -127,7 +130,8 @@ Json damage_json(const DamagedChunk& chunk) {
 
 }  // namespace
 
-std::string to_table(const std::string& path, const DatabaseInspection& inspection) {
+std::string to_table(const std::string& path, const DatabaseInspection& inspection,
+                     uint64_t logged) {
   const auto& manifest = inspection.manifest;
   std::string out = fmt::format(
       "{}: as of VID {}, save {}, {} partitions a table, blocks of {} rows\n{}: {} bytes, {} used, "
@@ -135,6 +139,10 @@ std::string to_table(const std::string& path, const DatabaseInspection& inspecti
       path, manifest.vid.value, manifest.generation, manifest.partitions, manifest.block_rows,
       inspection.block_file, inspection.file_bytes, inspection.file_bytes - inspection.free_bytes,
       inspection.free_bytes);
+  if (logged != 0) {
+    out += fmt::format("log: {} not replayed, which the tables below lack; see diptych verify\n",
+                       base::counted(logged, "transaction"));
+  }
   add_tables(inspection, &out);
   for (const TableInspection& table : inspection.tables) add_columns(table, &out);
   add_groups("Encoding", inspection.sizes.by_encoding, dispatcher::encoding_name_at, &out);
@@ -146,7 +154,8 @@ std::string to_table(const std::string& path, const DatabaseInspection& inspecti
   return out + (damaged == 0 ? "\n" : fmt::format("; {} damaged\n", damaged));
 }
 
-std::string to_json(const std::string& path, const DatabaseInspection& inspection) {
+std::string to_json(const std::string& path, const DatabaseInspection& inspection,
+                    uint64_t logged) {
   const auto& manifest = inspection.manifest;
   Json out = {{"path", path},
               {"format", manifest.format},
@@ -154,6 +163,7 @@ std::string to_json(const std::string& path, const DatabaseInspection& inspectio
               {"vid", manifest.vid.value},
               {"partitions", manifest.partitions},
               {"block_rows", manifest.block_rows},
+              {"logged_transactions", logged},
               {"block_file",
                {{"path", inspection.block_file},
                 {"bytes", inspection.file_bytes},
@@ -178,8 +188,8 @@ std::string damage_text(const DatabaseInspection& inspection) {
     out += fmt::format(
         "diptych: damaged: table \"{}\", partition {}, rows {} to {}, column \"{}\", {} byte {}: "
         "{}\n",
-        chunk.table, chunk.partition, chunk.first_row, chunk.last_row, chunk.column, chunk.file,
-        chunk.offset, chunk.what);
+        on_one_line(chunk.table), chunk.partition, chunk.first_row, chunk.last_row,
+        on_one_line(chunk.column), chunk.file, chunk.offset, chunk.what);
   }
   return out;
 }

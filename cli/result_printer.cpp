@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "base/utf8.h"
 #include "base/value.h"
+#include "cli/one_line.h"
 
 namespace diptych::cli {
 namespace {
@@ -24,28 +25,6 @@ using dispatcher::ResultChunk;
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(),
                                            [](char c) { return !base::is_utf8_continuation(c); }));
-}
-
-// A cell on one line: control characters as escapes, those of Latin-1 (two bytes of UTF-8) too.
-std::string on_one_line(std::string_view text) {
-  std::string line;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    switch (c) {
-      case '\n': line += "\\n"; break;
-      case '\r': line += "\\r"; break;
-      case '\t': line += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          line += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-        } else if (c == '\xc2' && i + 1 < text.size() && text[i + 1] < '\xa0') {
-          line += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[++i]));
-        } else {
-          line.push_back(c);
-        }
-    }
-  }
-  return line;
 }
 
 bool is_number(TypeKind kind) {

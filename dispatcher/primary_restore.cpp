@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/quoted.h"
 #include "dispatcher/row_assembler.h"
 #include "dispatcher/side_by_side.h"
 #include "oltp/table_restore.h"
@@ -103,9 +104,10 @@ class PrimaryRestore {
       // Others say that the data is not what was saved.
       const bool is_whole =
           error.code == base::ErrorCode::kIo || error.code == base::ErrorCode::kOutOfMemory;
-      failure_ = base::Error(is_whole ? error.code : base::ErrorCode::kCorrupt,
-                             fmt::format("table \"{}\": {}", table.schema->name,
-                                         is_whole ? error.message : error.to_string()));
+      const base::ErrorCode code = is_whole ? error.code : base::ErrorCode::kCorrupt;
+      const std::string name = "table " + base::quoted(table.schema->name);
+      failure_ = base::Error(code, code == error.code ? error.message : error.to_string());
+      if (failure_->message.find(name) == std::string::npos) failure_ = failure_->within(name);
     }
     // relaxed: a hint to stop.
     failed_.store(true, std::memory_order_relaxed);

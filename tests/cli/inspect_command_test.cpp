@@ -114,10 +114,19 @@ TEST_F(Inspect, VerifyNamesADamagedChunkAndExitsWithOne) {
   EXPECT_THAT(outcome.err, HasSubstr("rows 0 to 2, column \""));
   EXPECT_THAT(outcome.err, HasSubstr("blocks.dtb byte " + std::to_string(offset) + ": "));
   EXPECT_THAT(outcome.out, HasSubstr("; 1 damaged\n"));
+  const Outcome opened = run({"query", shop_, "-c", "SELECT count(*) FROM item"});
+  EXPECT_EQ(opened.code, 1);
+  EXPECT_EQ(opened.err.find("table \"item\""), opened.err.rfind("table \"item\"")) << opened.err;
+  EXPECT_EQ(opened.err.find("corrupt: "), opened.err.rfind("corrupt: ")) << opened.err;
   std::ifstream in(report);
   const Json found = Json::parse(in, nullptr, false);
   ASSERT_EQ(found.at("damaged").size(), 1U);
   EXPECT_EQ(found.at("damaged")[0].at("byte"), offset);
+}
+
+TEST_F(Inspect, ANameStaysOnItsLine) {
+  ASSERT_EQ(run({"ddl", shop_, "-c", "CREATE TABLE odd (\"a\nb\" INT PRIMARY KEY)"}).code, 0);
+  EXPECT_THAT(run({"inspect", shop_}).out, HasSubstr("\n  a\\nb  "));
 }
 
 TEST_F(Inspect, ADamagedManifestIsAnErrorThatNamesIt) {

@@ -63,6 +63,10 @@ TEST_F(CrashedProgram, VerifySaysWhatIsToBeReplayedAndQueryWhatIsMissing) {
   EXPECT_THAT(verified.out, AllOf(HasSubstr("saved: version 0, "), HasSubstr(" 0 damaged"),
                                   HasSubstr("log: 2 transactions to replay, up to version 2"),
                                   HasSubstr("procedures: open_account")));
+  const Outcome inspected = run({"inspect", bank_});
+  EXPECT_EQ(inspected.code, 0) << inspected.err;
+  EXPECT_THAT(inspected.out, HasSubstr("log: 2 transactions not replayed"));
+  EXPECT_THAT(run({"inspect", bank_, "--json", "-"}).out, HasSubstr("\"logged_transactions\": 2"));
   const Outcome queried = run({"query", bank_, "-c", "SELECT count(*) FROM account"});
   EXPECT_EQ(queried.code, 1);
   EXPECT_THAT(queried.err, AllOf(HasSubstr("2 transactions"), HasSubstr("\"open_account\"")));
@@ -160,6 +164,9 @@ TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   const Outcome verified = run({"verify", bank_});
   EXPECT_EQ(verified.code, 1);
   EXPECT_THAT(verified.err, HasSubstr(file + ": byte 0"));
+  const Outcome inspected = run({"inspect", bank_});
+  EXPECT_EQ(inspected.code, 1);
+  EXPECT_THAT(inspected.err, HasSubstr(file + ": byte 0"));
 }
 
 TEST_F(CrashedProgram, VerifyListsAFileThatWasNeverBegunAndNoDamagedOneAsSuch) {

@@ -50,9 +50,9 @@ ExitCode BackupCommand::run() {
   });
   progress.reset();
   if (!backup) return fail(backup.error());
-  return print_result(fmt::format("{} is backed up to {}: versions {} to {}, {} bytes\n", path_,
-                                  directory_, backup->first.value, backup->last.value,
-                                  backup->bytes));
+  return print_done(fmt::format("{} is backed up to {}: versions {} to {}, {} bytes\n", path_,
+                                directory_, backup->first.value, backup->last.value,
+                                backup->bytes));
 }
 
 std::unique_ptr<Command> make_backup_command(CLI::App& parent) {

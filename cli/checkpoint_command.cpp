@@ -58,8 +58,8 @@ ExitCode CheckpointCommand::run() {
   progress.reset();
   const base::Vid vid = (*database)->metrics().replica_vid;
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
-  return print_result(fmt::format("{} is saved as of version {}; {} replayed\n", path_, vid.value,
-                                  base::counted(recovered->transactions, "transaction")));
+  return print_done(fmt::format("{} is saved as of version {}; {} replayed\n", path_, vid.value,
+                                base::counted(recovered->transactions, "transaction")));
 }
 
 std::unique_ptr<Command> make_checkpoint_command(CLI::App& parent) {

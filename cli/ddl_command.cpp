@@ -95,7 +95,7 @@ ExitCode DdlCommand::run() {
   }
   if (!closed) return fail(closed.error());
   if (!done) return ExitCode::kFailed;
-  return print_result(made.empty() ? "there was no statement to run\n" : made);
+  return print_done(made.empty() ? "there was no statement to run\n" : made);
 }
 
 std::unique_ptr<Command> make_ddl_command(CLI::App& parent) {

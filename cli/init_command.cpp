@@ -101,7 +101,7 @@ ExitCode InitCommand::run() {
     static_cast<void>((*database)->discard());
     return code;
   }
-  return print_result(fmt::format("created {} with {}\n", path_, base::counted(tables, "table")));
+  return print_done(fmt::format("created {} with {}\n", path_, base::counted(tables, "table")));
 }
 
 std::unique_ptr<Command> make_init_command(CLI::App& parent) {

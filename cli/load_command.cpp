@@ -175,8 +175,8 @@ ExitCode LoadCommand::run() {
   const ExitCode code = load(database->get(), *schema, *rows, &progress);
   if (code != ExitCode::kFine) return code;
   const double seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
-  return print_result(fmt::format("loaded {} into {} in {:.2f} s\n",
-                                  base::counted(rows->row_count(), "row"), schema->name, seconds));
+  return print_done(fmt::format("loaded {} into {} in {:.2f} s\n",
+                                base::counted(rows->row_count(), "row"), schema->name, seconds));
 }
 
 std::unique_ptr<Command> make_load_command(CLI::App& parent) {

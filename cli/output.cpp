@@ -64,6 +64,13 @@ ExitCode print_result(std::string_view text) {
   return printed ? ExitCode::kFine : fail(printed.error());
 }
 
+ExitCode print_done(std::string_view text) {
+  const auto printed = print(text);
+  if (printed) return ExitCode::kFine;
+  say(text);
+  return fail(printed.error().within("this was done; only the message could not be written"));
+}
+
 ExitCode fail(const base::Error& error) {
   const std::string_view state = error.state.view();
   say(fmt::format("diptych: {}{}{}\n", state, state.empty() ? "" : ": ", error.to_string()));

@@ -42,6 +42,9 @@ class ResultOutput {
 
 // How a command ends.
 ExitCode print_result(std::string_view text);  // kFailed where it cannot be written
+// The same of work that was done and stays done: where the text cannot be written, standard error
+// gets it, since who tries again would meet what was done.
+ExitCode print_done(std::string_view text);
 ExitCode fail(const base::Error& error);
 // The same of a statement: with its SQLSTATE whatever it is.
 ExitCode fail_statement(const base::Error& error);

@@ -72,7 +72,7 @@ ExitCode RestoreCommand::run() {
                 ? "\n"
                 : fmt::format("; procedures: {}\n", fmt::join(restored->procedures, ", "));
   }
-  return print_result(text);
+  return print_done(text);
 }
 
 std::unique_ptr<Command> make_restore_command(CLI::App& parent) {

@@ -154,6 +154,25 @@ TEST_F(CrashedProgram, AnInterruptedRestoreIsToldToTheNextOne) {
                                HasSubstr("restore.incomplete"), HasSubstr("remove")));
 }
 
+// Who tried again would meet what was done.
+TEST_F(CrashedProgram, AMessageThatCannotBeWrittenIsNoWorkThatWasNotDone) {
+  const std::string backup = folder_.path("backup");
+  const std::vector<std::vector<std::string>> commands = {
+      {"ddl", bank_, "-c", "CREATE TABLE more (a INT PRIMARY KEY)"},
+      {"load", bank_, "more", folder_.file("more.csv", "a\n1\n")},
+      {"checkpoint", bank_},
+      {"backup", bank_, backup},
+      {"restore", backup, folder_.path("other")}};
+  for (const auto& command : commands) {
+    const Outcome outcome = run(command, {.output_path = "/dev/full"});
+    EXPECT_EQ(outcome.code, 1) << command[0];
+    EXPECT_THAT(outcome.err, HasSubstr("this was done; only the message could not be written"));
+  }
+  EXPECT_EQ(
+      run({"query", folder_.path("other"), "--format", "csv", "-c", "SELECT a FROM more"}).out,
+      "a\n1\n");
+}
+
 TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   crash();
   const std::string file = log_file();

@@ -19,7 +19,8 @@ bool is_folder(const fs::path& path) {
 CLI::Validator input_file() {
   const auto check = [](std::string& path) -> std::string {
     std::error_code ignored;
-    if (path == kStandardInput || (fs::exists(path, ignored) && !is_folder(path))) return {};
+    if (is_folder(path)) return fmt::format("\"{}\" is a directory", path);
+    if (path == kStandardInput || fs::exists(path, ignored)) return {};
     return fmt::format("there is no file \"{}\"", path);
   };
   return {check, ""};

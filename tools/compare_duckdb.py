@@ -480,6 +480,7 @@ def parse_options(words):
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--program", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--check-arguments", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     if min(options.warehouses, options.rounds) < 1 or not options.threads:
         parser.error("--warehouses, --threads and --rounds are at least 1")
@@ -492,6 +493,8 @@ def parse_options(words):
 
 def main():
     options = parse_options(sys.argv[1:])
+    if options.check_arguments:
+        return
     exit_when_terminated()
     import duckdb
 

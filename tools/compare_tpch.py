@@ -221,8 +221,9 @@ def report(threads, times):
 def parse_options(words):
     parser = argparse.ArgumentParser(prog="tools/compare-tpch", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="the diptych binary")
-    parser.add_argument("--folder", type=pathlib.Path, required=True, help="for the data")
+    parser.add_argument("--program", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--check-arguments", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--scale", type=float, default=0.3, help="1: 6 million lines; default 0.3")
     parser.add_argument("--threads", type=numbers, default=[1, 2],
                         help="thread counts, one after the other; default 1,2")
@@ -236,6 +237,8 @@ def parse_options(words):
 
 def main():
     options = parse_options(sys.argv[1:])
+    if options.check_arguments:
+        return
     exit_when_terminated()
     import duckdb
 

@@ -93,6 +93,8 @@ compare() {
     print_help
     exec python3 "$script" --help
   fi
+  # Before minutes of building.
+  python3 "$script" --check-arguments "$@" || exit
   build release diptych
   [[ -x .venv/bin/python ]] || tools/test --only venv
   mkdir -p "$folder"

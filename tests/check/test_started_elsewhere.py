@@ -43,7 +43,17 @@ class StartedElsewhereTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()
 
+    def test_what_is_no_option_is_refused_before_anything_is_built(self):
+        self.copy("compare_duckdb.py", "compare_tpch.py", "duckdb_peer.py", "process_group.py")
+        for name in ("compare-duckdb", "compare-tpch", "tidy"):
+            self.copy(name, "steps.sh")
+            done = self.run_from_here(f"../../tools/{name}", "--nope")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("--nope", done.stderr)
+            self.assertEqual(done.stdout, "", "cmake, which prints what it is told, did not run")
+
     def test_a_report_is_written_where_the_user_stands(self):
+        self.copy("compare_duckdb.py", "compare_tpch.py", "duckdb_peer.py", "process_group.py")
         for name, data in (("compare-duckdb", "compare"), ("compare-tpch", "tpch")):
             place, program, *arguments = self.said(name, "--json", "out.json")[-1].split("|")
             self.assertEqual(place, str(self.here))

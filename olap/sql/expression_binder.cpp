@@ -20,34 +20,6 @@ std::string operator_name(const PgQuery__AExpr& operation) {
   return joined(strings_of(NodeList(operation.name, operation.n_name)));
 }
 
-// A number that is written without an exponent.
-bool is_plain(std::string_view digits) {
-  return digits.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-// Zeros in front are no digits of a number: 007 has one.
-std::string_view without_leading_zeros(std::string_view digits) {
-  while (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') {
-    digits.remove_prefix(1);
-  }
-  return digits;
-}
-
-// A number as it is written, of whose digits behind the point as many are kept as a decimal has
-// room for. The last one is not 0 where one is dropped that is not: what has fewer digits compares
-// with it as with the whole.
-std::string within_decimal(std::string_view digits, size_t point) {
-  std::string kept(digits);
-  if (!is_plain(digits) || point >= kWideDecimalDigitsMax ||
-      digits.size() <= kWideDecimalDigitsMax + 1) {
-    return kept;
-  }
-  kept.resize(kWideDecimalDigitsMax + 1);
-  const bool dropped = digits.find_first_not_of('0', kept.size()) != std::string_view::npos;
-  if (dropped && kept.back() == '0') kept.back() = '1';
-  return kept;
-}
-
 // What types that do not mix say where there is no = of them.
 base::Error without_equality(base::Error error) {
   if (error.sqlstate() == "42804") error.state = "42883";
@@ -240,34 +212,7 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
     case PG_QUERY__A__CONST__VAL_FVAL: break;
     default: return source_.unsupported(offset, "a bit string");
   }
-  const std::string_view number = constant.fval->fval;
-  const std::string_view sign = number.substr(0, number.starts_with('-') ? 1 : 0);
-  const std::string_view digits = without_leading_zeros(number.substr(sign.size()));
-  const size_t point = digits.find('.');
-  for (const base::DataType& type : {kIntType, kBigIntType}) {  // the grammar knows no INT32_MIN
-    if (auto integer = base::parse_value(type, number)) {
-      return typed(make_literal(type, *std::move(integer)), offset);
-    }
-  }
-  // A number with a point has as many digits as are written; one with an exponent is DOUBLE.
-  const std::string kept = within_decimal(digits, point);
-  const size_t scale = point == std::string_view::npos ? 0 : kept.size() - point - 1;
-  const size_t precision = std::max<size_t>(kept.size() - (point != digits.npos ? 1 : 0), 1);
-  if (precision <= kWideDecimalDigitsMax) {
-    const base::DataType type =
-        decimal_type(static_cast<unsigned>(precision), static_cast<unsigned>(scale));
-    if (auto value = base::parse_value(type, std::string(sign) + kept)) {
-      return typed(make_literal(type, *std::move(value)), offset);
-    }
-  } else if (is_plain(digits)) {  // not a DOUBLE: it would equal numbers that it is not
-    return source_.wrong(
-        offset,
-        fmt::format("a number of more than {} digits is out of range", kWideDecimalDigitsMax),
-        "22003");
-  }
-  auto value = base::parse_value(kDoubleType, number);
-  if (!value) return source_.wrong(offset, value.error().message, value.error().state);
-  return typed(make_literal(kDoubleType, *std::move(value)), offset);
+  return bind_number(source_, constant.fval->fval, offset);
 }
 
 BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {

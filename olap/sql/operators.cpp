@@ -45,7 +45,7 @@ base::Error ambiguous_operator(const SourceText& source, std::string_view name, 
 
 // The type of + and - over two exact numbers, at least one of them a decimal.
 DataType decimal_sum_type(const DataType& a, const DataType& b) {
-  const unsigned scale = std::max(a.scale, b.scale);
+  const unsigned scale = scale_beside_integers(std::max(a.scale, b.scale));
   const auto integer_digits =
       static_cast<unsigned>(std::max(a.precision - a.scale, b.precision - b.scale));
   return decimal_type(integer_digits + scale + 1, scale);
@@ -60,7 +60,7 @@ BoundResult bind_decimal_product(Bound left, Bound right) {
   const unsigned digits = static_cast<unsigned>(a.precision) + b.precision;
   unsigned scale = static_cast<unsigned>(a.scale) + b.scale;
   if (digits > kWideDecimalDigitsMax && scale > kExactScaleMax) {
-    scale = std::max<unsigned>({kQuotientScale, a.scale, b.scale});
+    scale = scale_beside_integers(std::max<unsigned>({kQuotientScale, a.scale, b.scale}));
   }
   const DataType type = decimal_type(digits, scale);
   if (is_wide(a) != is_wide(b)) {
@@ -84,7 +84,8 @@ BoundResult bind_exact_division(bool integers, Bound left, Bound right) {
   }
   const DataType a = as_decimal(*left.expression);
   const DataType b = as_decimal(*right.expression);
-  const unsigned scale = std::max<unsigned>({kQuotientScale, a.scale, b.scale});
+  const unsigned scale =
+      scale_beside_integers(std::max<unsigned>({kQuotientScale, a.scale, b.scale}));
   const DataType type = decimal_type(kWideDecimalDigitsMax, scale);
   return typed(
       make_expression(
@@ -261,7 +262,8 @@ BoundResult bind_finer_comparison(const SourceText& source, ExpressionKind kind,
   const auto& number = std::get<base::DecimalValue>(literal.expression->literal);
   const uint8_t scale = value.expression->type.scale;  // 0 of integers
   const base::int128_t unit = base::power_of_ten(static_cast<uint32_t>(number.scale - scale));
-  const base::int128_t floor = number.units / unit - (number.units < 0 ? 1 : 0);
+  const bool negative = number.units < 0 || literal.dropped_sign < 0;
+  const base::int128_t floor = number.units / unit - (negative ? 1 : 0);
   const DataType type = decimal_type(kWideDecimalDigitsMax, scale);
   const auto compare = [&](std::string_view name) {
     Bound bound{make_literal(type, base::Value(base::DecimalValue{floor, scale})), false,
@@ -343,13 +345,15 @@ BoundResult bind_bits(const SourceText& source, std::string_view name, Function 
 bool is_finer_literal(const Bound& literal, const Bound& value) {
   const DataType& type = value.expression->type;
   const bool exact = is_integer(type) || type.kind == TypeKind::kDecimal;
-  if (!is_literal(*literal.expression) || value.untyped || is_literal(*value.expression) ||
-      !exact) {
+  const bool dropped = literal.dropped_sign != 0 && value.dropped_sign == 0;
+  if (!is_literal(*literal.expression) || value.untyped || !exact ||
+      (is_literal(*value.expression) && !dropped)) {
     return false;
   }
   const auto* const number = std::get_if<base::DecimalValue>(&literal.expression->literal);
-  if (number == nullptr || number->scale <= type.scale) return false;
-  return number->units % base::power_of_ten(static_cast<uint32_t>(number->scale - type.scale)) != 0;
+  if (number == nullptr || number->scale < type.scale) return false;
+  return dropped ||
+         number->units % base::power_of_ten(static_cast<uint32_t>(number->scale - type.scale)) != 0;
 }
 
 std::optional<base::Value> named_moment(const SourceText& source, const DataType& type,

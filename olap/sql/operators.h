@@ -27,11 +27,14 @@ struct Bound {
   ExpressionPtr expression;
   bool untyped = false;
   int64_t offset = -1;  // of its first character, for errors
+  // Of a decimal literal with digits for which it has no room: the sign of what was dropped. Only
+  // comparisons consider it.
+  int8_t dropped_sign = 0;
 };
 
 // A deep copy.
 inline Bound copy_of(const Bound& bound) {
-  return {clone(*bound.expression), bound.untyped, bound.offset};
+  return {clone(*bound.expression), bound.untyped, bound.offset, bound.dropped_sign};
 }
 inline std::vector<Bound> copy_of(const std::vector<Bound>& operands) {
   std::vector<Bound> copies;
@@ -40,7 +43,7 @@ inline std::vector<Bound> copy_of(const std::vector<Bound>& operands) {
 }
 
 // True for a decimal literal with digits after the point that no value of the other operand (an
-// exact number, not a literal) can have, so that the two are never equal.
+// exact number; a literal only beside dropped digits) can have, so that the two are never equal.
 bool is_finer_literal(const Bound& literal, const Bound& value);
 
 // The value of a constant INTERVAL operand; nullptr for NULL and for other operands.
@@ -63,6 +66,10 @@ enum class TypeIs { kKept, kUnseen };
 // Unifies the operands and returns their type. Fails with "<what> cannot mix <type> and <type>".
 base::Result<base::DataType> unify(const SourceText& source, std::string_view what, int64_t offset,
                                    std::span<Bound*> operands, TypeIs type_is = TypeIs::kKept);
+
+// A number as it is written: an INT, a BIGINT, a decimal or a DOUBLE. Digits behind the point for
+// which a decimal has no room are dropped.
+BoundResult bind_number(const SourceText& source, std::string_view number, int64_t offset);
 
 // Converts an untyped text literal to the type; leaves other operands.
 base::Result<void> adopt_type(const SourceText& source, const base::DataType& type, Bound* operand);

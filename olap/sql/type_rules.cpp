@@ -37,6 +37,10 @@ bool is_integer(const DataType& type) {
 
 bool is_numeric(const DataType& type) {
   return is_integer(type) || type.kind == TypeKind::kDecimal || type.kind == TypeKind::kDouble;
+unsigned scale_beside_integers(unsigned scale) {
+  return std::min(scale, kWideDecimalDigitsMax - 1U);
+}
+
 }
 
 bool is_datetime(const DataType& type) {
@@ -56,10 +60,11 @@ std::optional<DataType> common_type(const DataType& a, const DataType& b) {
     if (is_integer(a) && is_integer(b)) return kBigIntType;
     const DataType x = integer_as_decimal(a);
     const DataType y = integer_as_decimal(b);
-    const unsigned scale = std::max(x.scale, y.scale);
-    return decimal_type(
-        static_cast<unsigned>(std::max(x.precision - x.scale, y.precision - y.scale)) + scale,
-        scale);
+    const auto integers =
+        static_cast<unsigned>(std::max(x.precision - x.scale, y.precision - y.scale));
+    unsigned scale = std::max(x.scale, y.scale);
+    if (integers != 0) scale = scale_beside_integers(scale);
+    return decimal_type(integers + scale, scale);
   }
   if (is_datetime(a) && is_datetime(b)) return kTimestampType;
   return std::nullopt;

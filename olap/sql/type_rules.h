@@ -42,6 +42,8 @@ bool same_representation(const base::DataType& a, const base::DataType& b);
 
 // The type in which values of both types compare, and the type of a CASE of both.
 std::optional<base::DataType> common_type(const base::DataType& a, const base::DataType& b);
+// The scale of a result that may have a digit before the point: at most 37.
+unsigned scale_beside_integers(unsigned scale);
 
 // The type of a number as a decimal: INT is DECIMAL(10,0), BIGINT is DECIMAL(19,0), and a literal
 // has its own number of digits.

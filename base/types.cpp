@@ -13,7 +13,7 @@ std::string DataType::to_string() const {
     case TypeKind::kBoolean: return "BOOLEAN";
     case TypeKind::kDate: return "DATE";
     case TypeKind::kTimestamp: return "TIMESTAMP";
-    case TypeKind::kChar: return fmt::format("CHAR({})", length);
+    case TypeKind::kChar: return length == 0 ? "CHAR" : fmt::format("CHAR({})", length);
     case TypeKind::kInterval: return "INTERVAL";
     case TypeKind::kVarchar: return length == 0 ? "TEXT" : fmt::format("VARCHAR({})", length);
   }

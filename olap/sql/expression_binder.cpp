@@ -48,6 +48,16 @@ base::Result<void> adopt_fractions(const SourceText& source, Bound* tested,
   return {};
 }
 
+// Not as the other items of an IN: a number with more digits than the tested values have, or a
+// column of strings, each of which decides whether blanks at the end count.
+bool is_compared_apart(const Bound& tested, const Bound& item) {
+  const DataType& a = tested.expression->type;
+  const DataType& b = item.expression->type;
+  const bool column = !is_literal(*item.expression);
+  return is_finer_literal(item, tested) ||
+         (column && a.is_string() && b.is_string() && a.kind != b.kind);
+}
+
 }  // namespace
 
 BoundResult ExpressionBinder::bind(const Node* node, const Clause& clause) {
@@ -395,13 +405,14 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
     return adopted.error();
   }
   Expressions branches;
+  const auto apart = [&](const Bound& item) { return is_compared_apart(*operand, item); };
   for (Bound& item : *items) {
-    if (!is_finer_literal(item, *operand)) continue;
-    auto never = bind_operator(source_, "=", operation.location, copy_of(*operand), copy_of(item));
-    if (!never) return never;
-    branches.push_back(std::move(never->expression));
+    if (!apart(item)) continue;
+    auto equal = bind_operator(source_, "=", operation.location, copy_of(*operand), copy_of(item));
+    if (!equal) return equal;
+    branches.push_back(std::move(equal->expression));
   }
-  std::erase_if(*items, [&](const Bound& item) { return is_finer_literal(item, *operand); });
+  std::erase_if(*items, apart);
   std::vector<Bound*> operands = {&*operand};
   for (Bound& item : *items) operands.push_back(&item);
   const auto unified = unify(source_, "IN", operation.location, operands, TypeIs::kUnseen);
@@ -472,7 +483,9 @@ BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
   if (!right) return right;
   Bound* operands[] = {&*left, &*right};
   const bool is_date = left->expression->type.kind == base::TypeKind::kDate && !left->untyped;
-  const auto type = unify(source_, "NULLIF", operation.location, operands);
+  const bool text = left->expression->type.is_string() && !left->untyped;
+  const auto type = unify(source_, "NULLIF", operation.location, operands,
+                          text ? TypeIs::kUnseen : TypeIs::kKept);
   if (!type) return without_equality(type.error());
   ExpressionPtr value = fold(make_expression(
       ExpressionKind::kNullIf, *type, std::move(left->expression), std::move(right->expression)));

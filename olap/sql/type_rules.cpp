@@ -17,6 +17,12 @@ DataType integer_as_decimal(const DataType& type) {
   return decimal_type(type.kind == TypeKind::kInt ? kIntDigits : kBigIntDigits, 0);
 }
 
+// A length of 0 is unlimited.
+DataType char_of_both(const DataType& a, const DataType& b) {
+  const bool limited = a.length != 0 && b.length != 0;
+  return {TypeKind::kChar, 0, 0, limited ? std::max(a.length, b.length) : 0};
+}
+
 unsigned digits_of(int64_t number) {
   unsigned digits = 1;
   for (int64_t rest = number / 10; rest != 0; rest /= 10) ++digits;
@@ -31,16 +37,16 @@ DataType decimal_type(unsigned precision, unsigned scale) {
           static_cast<uint8_t>(scale), 0};
 }
 
+unsigned scale_beside_integers(unsigned scale) {
+  return std::min(scale, kWideDecimalDigitsMax - 1U);
+}
+
 bool is_integer(const DataType& type) {
   return type.kind == TypeKind::kInt || type.kind == TypeKind::kBigInt;
 }
 
 bool is_numeric(const DataType& type) {
   return is_integer(type) || type.kind == TypeKind::kDecimal || type.kind == TypeKind::kDouble;
-unsigned scale_beside_integers(unsigned scale) {
-  return std::min(scale, kWideDecimalDigitsMax - 1U);
-}
-
 }
 
 bool is_datetime(const DataType& type) {
@@ -54,7 +60,9 @@ bool same_representation(const DataType& a, const DataType& b) {
 
 std::optional<DataType> common_type(const DataType& a, const DataType& b) {
   if (a == b) return a;
-  if (a.is_string() && b.is_string()) return kTextType;
+  if (a.is_string() && b.is_string()) {
+    return a.kind == TypeKind::kChar ? char_of_both(a, b) : kTextType;
+  }
   if (is_numeric(a) && is_numeric(b)) {
     if (a.kind == TypeKind::kDouble || b.kind == TypeKind::kDouble) return kDoubleType;
     if (is_integer(a) && is_integer(b)) return kBigIntType;
@@ -68,6 +76,12 @@ std::optional<DataType> common_type(const DataType& a, const DataType& b) {
   }
   if (is_datetime(a) && is_datetime(b)) return kTimestampType;
   return std::nullopt;
+}
+
+std::optional<DataType> compared_type(const DataType& a, const DataType& b) {
+  const bool strings = a.is_string() && b.is_string();
+  if (!strings || a.kind == b.kind) return common_type(a, b);
+  return a == kTextType || b == kTextType ? kTextType : char_of_both(a, b);
 }
 
 DataType as_decimal(const Expression& expression) {
@@ -85,7 +99,9 @@ ExpressionPtr convert_literal(const Expression& literal, const DataType& type) {
 }
 
 ExpressionPtr cast_to(ExpressionPtr expression, const DataType& type) {
-  if (same_representation(expression->type, type)) return expression;
+  const bool drops_blanks =
+      type.kind == TypeKind::kChar && expression->type.kind == TypeKind::kVarchar;
+  if (!drops_blanks && same_representation(expression->type, type)) return expression;
   if (is_literal(*expression)) {
     if (ExpressionPtr converted = convert_literal(*expression, type)) return converted;
   }

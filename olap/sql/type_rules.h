@@ -9,6 +9,14 @@
 //   DOUBLE op numeric        DOUBLE
 //   DATE with TIMESTAMP      TIMESTAMP
 //
+//   CHAR with CHAR           CHAR
+//   CHAR with VARCHAR(n)     compared as CHAR: blanks at the end of neither count
+//   CHAR with TEXT           compared as TEXT
+//   other strings, in CASE   the first one's: CHAR, or else TEXT
+//
+// A CHAR of length 0 has no limit. A value of a CHAR never ends in blanks, so that a cast from
+// VARCHAR to CHAR drops them.
+//
 // Two types have the same representation if execution needs no cast between them: strings of any
 // kind and length, and decimals of one scale and one width (64 or 128 bits).
 
@@ -34,16 +42,19 @@ inline constexpr base::DataType kIntervalType{base::TypeKind::kInterval};
 inline constexpr unsigned kQuotientScale = 16;
 
 base::DataType decimal_type(unsigned precision, unsigned scale);  // precision capped at 38
+// The scale of a result that may have a digit before the point: at most 37.
+unsigned scale_beside_integers(unsigned scale);
 
 bool is_integer(const base::DataType& type);
 bool is_numeric(const base::DataType& type);
 bool is_datetime(const base::DataType& type);  // DATE or TIMESTAMP
 bool same_representation(const base::DataType& a, const base::DataType& b);
 
-// The type in which values of both types compare, and the type of a CASE of both.
+// The type of a CASE of both.
 std::optional<base::DataType> common_type(const base::DataType& a, const base::DataType& b);
-// The scale of a result that may have a digit before the point: at most 37.
-unsigned scale_beside_integers(unsigned scale);
+
+// The type in which values of both types compare.
+std::optional<base::DataType> compared_type(const base::DataType& a, const base::DataType& b);
 
 // The type of a number as a decimal: INT is DECIMAL(10,0), BIGINT is DECIMAL(19,0), and a literal
 // has its own number of digits.

@@ -132,7 +132,8 @@ Value cast(const Expression& e, const Value& value) {
   };
   if (e.type.is_string()) {
     const std::string text = base::to_string(value);
-    return e.type.length == 0 ? text : text.substr(0, e.type.length);
+    const std::string cut = e.type.length == 0 ? text : text.substr(0, e.type.length);
+    return e.type.kind == TypeKind::kChar ? std::string(base::without_trailing_blanks(cut)) : cut;
   }
   if (from.is_string()) {
     const std::string& text = std::get<std::string>(value);

@@ -52,7 +52,7 @@ constexpr Bound kExpressions[] = {
     {"c_amount > 100.125", "(c_amount > 100.12)"},
     {"c_big = '12'", "(c_big = 12)"},
     {"p_kind = 'ab  '", "(p_kind = 'ab')"},
-    {"p_name = p_kind", "(p_name = p_kind)"},
+    {"p_name = p_kind", "(p_name::CHAR(20) = p_kind)"},
     {"c_id between 1 and 3", "((c_id >= 1) and (c_id <= 3))"},
     {"c_id not between 1 and c_big", "not ((c_id >= 1) and (c_id::BIGINT <= c_big))"},
     {"c_id in (1, 2, 3)", "(c_id in (1, 2, 3))"},

@@ -297,15 +297,15 @@ class TextCastNode : public ExpressionNode {
   std::string text_;
 };
 
-// A text cut to its new type's length; the bytes stay where they are.
+// A text cut to its new type's length, for a CHAR without the blanks at its end; the bytes stay
+// where they are.
 NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
-  const uint32_t length = to.length;
-  if (length == 0) return child;
+  if (to == base::DataType{TypeKind::kVarchar}) return child;
   class CutNode : public ExpressionNode {
    public:
-    CutNode(uint32_t length_max, NodePtr text)
+    CutNode(const base::DataType& to, NodePtr text)
         : ExpressionNode(PhysicalType::kString),
-          length_(length_max),
+          to_(to),
           child_(std::move(text)),
           results_(PhysicalType::kString) {}
     Vector evaluate(const Batch& input, const Selection& rows) override {
@@ -313,8 +313,7 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
       const auto* const from = vector.as<base::StringRef>();
       auto* const to_texts = results_.values<base::StringRef>();
       for_selected(rows, [&](uint32_t i) {
-        if (!vector.is_null(i))
-          to_texts[i] = base::StringRef(base::utf8_prefix(from[i].view(), length_));
+        if (!vector.is_null(i)) to_texts[i] = base::StringRef(cut(from[i].view()));
       });
       Vector result = results_.view();
       result.nulls = vector.nulls;
@@ -323,11 +322,15 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
     }
 
    private:
-    uint32_t length_;
+    std::string_view cut(std::string_view text) const {
+      if (to_.length != 0) text = base::utf8_prefix(text, to_.length);
+      return to_.kind == TypeKind::kChar ? base::without_trailing_blanks(text) : text;
+    }
+    base::DataType to_;
     NodePtr child_;
     VectorBuffer results_;
   };
-  return std::make_unique<CutNode>(length, std::move(child));
+  return std::make_unique<CutNode>(to, std::move(child));
 }
 
 template <class From>

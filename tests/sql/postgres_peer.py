@@ -7,7 +7,6 @@ removed with the process. NotInstalled says why there is none: no binaries, or n
 import atexit
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -117,14 +116,30 @@ class PostgresPeer:
         from psycopg.types.string import TextLoader
         self.connection.adapters.register_loader("interval", TextLoader)
 
+        class WithoutBlanks(TextLoader):
+            def load(self, data):
+                return super().load(bytes(data).rstrip(b" "))
+
+        self.connection.adapters.register_loader("bpchar", WithoutBlanks)
+        self.match_without_blanks()
+
+    def match_without_blanks(self):
+        """Patterns see a CHAR as a text, as they do here, and not the blanks that pad it."""
+        self.connection.execute("CREATE SCHEMA unpadded")
+        for number, operator in enumerate(("~~", "!~~", "~~*", "!~~*", "~", "!~", "~*", "!~*")):
+            self.connection.execute(
+                f"CREATE FUNCTION unpadded.match{number}(bpchar, text) RETURNS boolean"
+                f" LANGUAGE sql IMMUTABLE AS 'SELECT $1::text OPERATOR(pg_catalog.{operator}) $2';"
+                f"CREATE OPERATOR unpadded.{operator} (LEFTARG = bpchar, RIGHTARG = text,"
+                f" FUNCTION = unpadded.match{number})")
+        self.connection.execute("SET search_path = public, unpadded, pg_catalog")
+
     def new_schema(self):
         self.connection.execute("SET client_min_messages = error;"
                                 "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
     def load(self, table, csv):
-        # A CHAR(n) is padded there, and a text of at most so many bytes here.
-        self.connection.execute(
-            re.sub(r"\bCHAR\(", "VARCHAR(", table.ddl(foreign_keys=False)))
+        self.connection.execute(table.ddl(foreign_keys=False))
         with self.connection.cursor() as cursor:
             with cursor.copy(f"COPY {table.name} FROM STDIN (FORMAT csv, HEADER)") as copy:
                 copy.write(csv.read_bytes())

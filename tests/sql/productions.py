@@ -68,7 +68,7 @@ PRODUCTIONS = {
         (1, "right({}, -1)", ["text"]), (1, "lpad({}, 5, '*')", ["text"]),
         (1, "rpad({}, 3, 'xy')", ["text"]), (1, "reverse({})", ["text"]),
         (1, "split_part({}, 'b', 1)", ["text"]), (1, "translate({}, 'ab', 'x')", ["text"]),
-        (1, "repeat({}, 2)", ["text"]), (1, "concat({}, {})", ["text", "int"]),
+        (1, "repeat({}, 2)", ["text"]), (1, "concat(CAST({} AS VARCHAR), {})", ["text", "int"]),
         (1, "ltrim({}, 'a')", ["text"]), (1, "CAST({} AS VARCHAR)", ["date"]),
     ],
     "date": [(1, "CAST({} AS DATE)", ["timestamp"]), (1, "({} + {})", ["date", "int"])],

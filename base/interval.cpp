@@ -148,6 +148,15 @@ std::optional<int128_t> time_of(std::string_view word, bool minutes_to_seconds) 
   return negative ? -micros : micros;
 }
 
+// Whether the word has the form of a time, even if its minutes or seconds are over 60.
+bool has_time_form(std::string_view word) {
+  take_minus(&word);
+  const auto colons = std::count(word.begin(), word.end(), ':');
+  return word.find_first_not_of("0123456789:.") == std::string_view::npos && !word.empty() &&
+         word.front() != ':' && word.back() != ':' && (colons == 1 || colons == 2) &&
+         word.find("::") == std::string_view::npos;
+}
+
 // "1-2": years and months.
 std::optional<int128_t> months_of(std::string_view word) {
   const bool negative = take_minus(&word);
@@ -247,6 +256,18 @@ class Reader {
   uint32_t seen_ = 0;  // units
   bool has_time_ = false;
 };
+
+bool has_wrong_time(std::string_view text) {
+  for (std::string_view word = next_word(&text); !word.empty(); word = next_word(&text)) {
+    if (has_time_form(word) && !time_of(word, false)) return true;
+  }
+  return false;
+}
+
+Error out_of_range(std::string_view text) {
+  return {ErrorCode::kInvalidArgument, "22015",
+          fmt::format("interval field value out of range: {}", quoted(text))};
+}
 
 // "P1Y2M3DT4H5M6S" without its P.
 std::optional<IntervalSum> read_designators(std::string_view text) {
@@ -449,6 +470,7 @@ Result<Interval> parse_interval(std::string_view text, const IntervalUnits& unit
   const auto parts = first.starts_with('P') && next_word(&word).empty()
                          ? read_designators(with_designators(first.substr(1)))
                          : Reader(text, units).read();
+  if (!parts && has_wrong_time(text)) return out_of_range(text);
   if (!parts) {
     return Error(ErrorCode::kInvalidArgument, "22007",
                  fmt::format("{} is no INTERVAL: numbers with units are, as in '3 months' or "
@@ -456,10 +478,7 @@ Result<Interval> parse_interval(std::string_view text, const IntervalUnits& unit
                              quoted(text)));
   }
   const auto interval = parts->interval();
-  if (!interval) {
-    return Error(ErrorCode::kInvalidArgument, "22015",
-                 fmt::format("interval field value out of range: {}", quoted(text)));
-  }
+  if (!interval) return out_of_range(text);
   return *interval;
 }
 

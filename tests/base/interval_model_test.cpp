@@ -157,11 +157,12 @@ TEST(Interval, ReadsTheFormsThatPostgresReads) {
   EXPECT_EQ(state_of("9223372036854775808 us"), "22007");  // its number is beyond 64 bits
   EXPECT_EQ(state_of("2147483648 days"), "22015");
   for (const char* text :
-       {"",        "ago",     "day",  "1 fortnight", "1 day 2 days", "1:02 1:03",
-        "1:60",    "1:02:",   "1::2", ":02",         "1:02:61",      "P",
-        "P1",      "PT",      "P1H",  "1-12",        "1.5.5 days",   "1 day ago 2 days",
-        "--1 day", "1e3 days"}) {
+       {"", "ago", "day", "1 fortnight", "1 day 2 days", "1:02 1:03", "--1 day", "1:02:", "1::2",
+        ":02", "1e3 days", "P", "P1", "PT", "P1H", "1-12", "1.5.5 days", "1 day ago 2 days"}) {
     EXPECT_EQ(state_of(text), "22007") << text;
+  }
+  for (const char* text : {"1:60", "1:02:61", "25:61:00", "1 day -1:99:00"}) {
+    EXPECT_EQ(state_of(text), "22015") << text;
   }
 }
 

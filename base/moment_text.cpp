@@ -16,7 +16,14 @@
 namespace diptych::base {
 namespace {
 
-enum class MomentState : uint8_t { kGood, kBadForm, kNoSuchDay, kNoSuchTime, kNoSuchZone };
+enum class MomentState : uint8_t {
+  kGood,
+  kBadForm,
+  kNoSuchDay,
+  kNoSuchTime,
+  kNoSuchZone,
+  kBeyondTimestamps
+};
 
 constexpr std::array<std::string_view, 12> kMonthNames = {
     "january", "february", "march",     "april",   "may",      "june",
@@ -88,6 +95,20 @@ class MomentReader {
       rest_.remove_prefix(1);
     }
     return number;
+  }
+
+  std::string_view take_digits() {
+    const size_t end = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    const std::string_view digits = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    return digits;
+  }
+
+  // Whether the digits behind `whole` make it one more.
+  static bool rounds_up(std::string_view digits, uint32_t whole) {
+    const size_t end = digits.find_last_not_of('0') + 1;
+    const int beyond_half = digits.substr(0, end).compare("5");
+    return beyond_half > 0 || (beyond_half == 0 && whole % 2 != 0);
   }
 
   // The letters that stand here, in lower case.
@@ -201,7 +222,7 @@ class MomentReader {
   }
 
   // H:M[:S[.f]], each of one or two digits, up to 24:00; behind a T also HHMM[SS[.f]]. What is
-  // beyond a microsecond is rounded.
+  // beyond a microsecond is rounded, half to even.
   MomentState read_time_of_day(bool after_t) {
     const size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
     const bool together = after_t && (digits == 4 || digits == 6);
@@ -216,18 +237,16 @@ class MomentReader {
     }
     const bool has_fraction = second.digits != 0 && take('.');
     Number fraction;
-    bool up = false;
     if (has_fraction) {
       fraction = take_number(6);
       if (fraction.digits == 0) return MomentState::kBadForm;
       for (; fraction.digits < 6; ++fraction.digits) fraction.value *= 10;
-      up = at_digit() && rest_.front() >= '5';
-      skip("0123456789");
+      if (at_digit()) fraction.value += rounds_up(take_digits(), fraction.value) ? 1 : 0;
     }
     if (at_digit()) return MomentState::kBadForm;
     if (minute.value > 59 || second.value > 60) return MomentState::kNoSuchTime;
     micros_ = (int64_t{hour_} * 3600 + minute.value * 60 + second.value) * kMicrosPerSecond +
-              fraction.value + (up ? 1 : 0);
+              fraction.value;
     return micros_ <= kMicrosPerDay ? MomentState::kGood : MomentState::kNoSuchTime;
   }
 
@@ -290,6 +309,8 @@ Error bad_moment(std::string_view text, MomentState state, std::string_view type
   switch (state) {
     case MomentState::kGood:
     case MomentState::kNoSuchDay: return wrong("names no day of the calendar", "22008");
+    case MomentState::kBeyondTimestamps:
+      return wrong("is beyond the last TIMESTAMP, in January of 294247", "22008");
     case MomentState::kNoSuchTime: return wrong("names no time of a day", "22008");
     case MomentState::kNoSuchZone: return wrong("names no time zone", "22009");
     case MomentState::kBadForm: break;
@@ -310,11 +331,14 @@ Result<Date> parse_date(std::string_view text) {
 Result<Timestamp> parse_timestamp(std::string_view text) {
   if (text == kEpoch) return Timestamp{0};
   MomentReader reader(text);
-  const MomentState state = reader.read();
+  MomentState state = reader.read();
   int64_t at = 0;
-  if (state != MomentState::kGood ||
-      __builtin_mul_overflow(reader.date().days, kMicrosPerDay, &at) ||
-      __builtin_add_overflow(at, reader.micros(), &at)) {
+  if (state == MomentState::kGood &&
+      (__builtin_mul_overflow(reader.date().days, kMicrosPerDay, &at) ||
+       __builtin_add_overflow(at, reader.micros(), &at))) {
+    state = MomentState::kBeyondTimestamps;
+  }
+  if (state != MomentState::kGood) {
     return bad_moment(text, state, "TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)");
   }
   return Timestamp{at};

@@ -25,7 +25,8 @@ constexpr std::string_view kFunctionNames[] = {
     "sign", "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan", "atan2", "sinh", "cosh",
     "tanh", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "bit_and", "bit_or",
     "bit_xor", "shift_left", "shift_right", "greatest", "least", "days_between",
-    "micros_between", "extract", "make_date", "to_char", "to_timestamp",
+    "micros_between", "extract", "make_date", "make_timestamp", "to_timestamp", "to_char",
+    "to_timestamp",
     "interval_between", "age", "justify_hours", "justify_days", "justify_interval", "date_bin",
     // clang-format on
 };

@@ -139,8 +139,10 @@ enum class Function : uint8_t {
   kExtractField,   // TIMESTAMP (second, milliseconds, epoch) or INTERVAL, field name (literal):
                    // DECIMAL(24,6)
   kMakeDate,       // BIGINT year, month, day
-  kToChar,         // TIMESTAMP, pattern
-  kToTimestamp,    // text, pattern
+  kMakeTimestamp,  // BIGINT year, month, day, hour, minute, DOUBLE seconds
+  kSecondsAsTimestamp,  // DOUBLE seconds since 1970
+  kToChar,              // TIMESTAMP, pattern
+  kToTimestamp,         // text, pattern
   // Functions that take or give INTERVAL (expression_interval.cpp).
   kIntervalBetween,  // TIMESTAMP, TIMESTAMP: days and a time from the second to the first
   kAge,              // TIMESTAMP, TIMESTAMP: in the fields of a calendar

@@ -101,11 +101,6 @@ std::string canonical_field(std::string field) {
   return found == kNames.end() ? field : std::string(found->second);
 }
 
-ExpressionPtr whole_number(ExpressionKind kind, ExpressionPtr number, int64_t by) {
-  return fold(make_expression(kind, kBigIntType, std::move(number),
-                              make_literal(kBigIntType, base::Value(by))));
-}
-
 BoundResult bind_extract(Call call) {
   static const std::unordered_map<std::string_view, Function> kFields = {
       {"year", Function::kExtractYear},
@@ -201,65 +196,9 @@ BoundResult bind_date_trunc(Call call) {
   return called(make_function(found->second, kTimestampType, std::move(arguments)), call.offset);
 }
 
-// make_timestamp(year, month, day, hour, minute, seconds). A time of day that there is not fails as
-// a date does that there is not.
 BoundResult bind_make_timestamp(Call call) {
-  using enum ExpressionKind;
-  if (call.arguments.size() != 6) return call.wrong_count("6 arguments");
-  Bound& written = call.arguments[5];
-  auto number = number_argument(call, &written);
-  if (!number) return number.error();
-  const base::DataType with_micros = decimal_type(kWideDecimalDigitsMax, 6);
-  ExpressionPtr seconds = cast_to(*std::move(number), with_micros);
-  Expressions whole;
-  for (size_t i = 0; i < 5; ++i) {
-    auto argument = integer_argument(call, &call.arguments[i]);
-    if (!argument) return argument.error();
-    whole.push_back(*std::move(argument));
-  }
-  const auto literal = [](int64_t value) { return make_literal(kBigIntType, base::Value(value)); };
-  const auto below = [](ExpressionPtr value, ExpressionPtr bound) {
-    return fold(make_expression(kLess, kBooleanType, std::move(value), std::move(bound)));
-  };
-  const auto as_seconds = [&](int64_t value) { return cast_to(literal(value), with_micros); };
-  Expressions missing;
-  for (const ExpressionPtr& part : whole) {
-    missing.push_back(fold(make_expression(kIsNull, kBooleanType, clone(*part))));
-  }
-  missing.push_back(fold(make_expression(kIsNull, kBooleanType, clone(*seconds))));
-  Expressions wrong;
-  wrong.push_back(below(clone(*whole[3]), literal(0)));
-  wrong.push_back(below(literal(23), clone(*whole[3])));
-  wrong.push_back(below(clone(*whole[4]), literal(0)));
-  wrong.push_back(below(literal(59), clone(*whole[4])));
-  wrong.push_back(below(clone(*seconds), as_seconds(0)));
-  wrong.push_back(below(as_seconds(60), clone(*seconds)));
-  ExpressionPtr fraction = fold(make_expression(
-      kMultiply, with_micros, std::move(seconds),
-      cast_to(literal(base::kMicrosPerSecond), decimal_type(kWideDecimalDigitsMax, 0))));
-  ExpressionPtr micros = cast_to(std::move(fraction), kBigIntType);
-  for (const auto& [part, unit] :
-       {std::pair<size_t, int64_t>{3, base::kMicrosPerHour}, {4, base::kMicrosPerMinute}}) {
-    micros = fold(make_expression(kAdd, kBigIntType, std::move(micros),
-                                  whole_number(kMultiply, std::move(whole[part]), unit)));
-  }
-  whole.resize(3);
-  const auto day = [](Expressions parts) {
-    return cast_to(fold(make_function(Function::kMakeDate, kDateType, std::move(parts))),
-                   kTimestampType);
-  };
-  Expressions moment;
-  moment.push_back(day(std::move(whole)));
-  moment.push_back(std::move(micros));
-  Expressions no_day;
-  for (int i = 0; i < 3; ++i) no_day.push_back(literal(0));
-  Expressions choice;
-  choice.push_back(fold(disjunction(std::move(missing))));
-  choice.push_back(make_null(kTimestampType));
-  choice.push_back(fold(disjunction(std::move(wrong))));
-  choice.push_back(day(std::move(no_day)));
-  choice.push_back(fold(make_function(Function::kAddMicros, kTimestampType, std::move(moment))));
-  return called(make_expression(kCase, kTimestampType, std::move(choice)), call.offset);
+  return bind_signature(std::move(call),
+                        {"make_timestamp", Function::kMakeTimestamp, kTimestampType, "iiiiid"});
 }
 
 // age(to, from), or from until today: years and months, days and a time.
@@ -348,6 +287,12 @@ BoundResult bind_to_timestamp(Call call) {
   }
   auto seconds = number_argument(call, &call.arguments[0]);
   if (!seconds) return seconds.error();
+  if (!is_integer((*seconds)->type)) {
+    Expressions argument;
+    argument.push_back(cast_to(*std::move(seconds), kDoubleType));
+    return called(make_function(Function::kSecondsAsTimestamp, kTimestampType, std::move(argument)),
+                  call.offset);
+  }
   // As a BIGINT: the product of two INTs ends at 2,147 seconds.
   Bound million =
       typed(make_literal(kBigIntType, base::Value(base::kMicrosPerSecond)), call.offset);

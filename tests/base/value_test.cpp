@@ -148,7 +148,7 @@ TEST(ValueText, DateErrorsSayWhy) {
   EXPECT_EQ(parse_error(kDateType, "10001-02-29"), "\"10001-02-29\" names no day of the calendar");
   EXPECT_EQ(to_string(parsed(kDateType, "12000/2/29")), "12000-02-29");
   EXPECT_EQ(parse_error(kTimestampType, "300000-01-01 00:00"),
-            "\"300000-01-01 00:00\" names no day of the calendar");
+            "\"300000-01-01 00:00\" is beyond the last TIMESTAMP, in January of 294247");
   EXPECT_EQ(to_string(parsed(kTimestampType, "294247-01-10 04:00:54.775807")),
             "294247-01-10 04:00:54.775807");
   EXPECT_EQ(parsed(kDateType, "2026-2-3"), parsed(kDateType, "2026-02-03"));

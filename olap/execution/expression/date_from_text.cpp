@@ -312,6 +312,20 @@ bool ends_number(std::string_view pattern) {
   return std::isdigit(static_cast<unsigned char>(pattern[0])) == 0;
 }
 
+// Names the letters from `first` on that are no field.
+[[noreturn]] void fail_unknown(char first, std::string_view pattern) {
+  std::string letters(1, first);
+  while (!pattern.empty() && std::isalpha(static_cast<unsigned char>(pattern[0])) != 0 &&
+         field_at(pattern) == nullptr) {
+    letters += pattern[0];
+    pattern.remove_prefix(1);
+  }
+  fail_query(base::ErrorCode::kUnsupported,
+             fmt::format("to_date and to_timestamp do not know \"{}\" in a pattern; text that is "
+                         "no field stands in quotes there",
+                         letters));
+}
+
 // A separator of the pattern stands for one of the text, or none; a character in quotes, a digit
 // or one that is not ASCII for any. `quoted` is turned by quotes.
 void read_other(std::string_view* pattern, ToRead* input, bool* quoted) {
@@ -322,11 +336,7 @@ void read_other(std::string_view* pattern, ToRead* input, bool* quoted) {
     return;
   }
   if (!*quoted && std::isalpha(static_cast<unsigned char>(c)) != 0) {
-    fail_query(
-        base::ErrorCode::kUnsupported,
-        fmt::format("to_date and to_timestamp do not know \"{}\" in a pattern: text stands in "
-                    "quotes, as in \"T\"",
-                    c));
+    fail_unknown(c, *pattern);
   }
   if (*quoted) {
     if (c == '\\' && !pattern->empty()) pattern->remove_prefix(1);

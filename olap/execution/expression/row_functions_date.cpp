@@ -1,5 +1,7 @@
 // Functions of dates and timestamps that are computed row by row.
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "base/types.h"
@@ -37,6 +39,42 @@ int64_t make_date(const RowArguments& a) {
   }
   fail_value(fmt::format("date field value out of range: {}-{:02}-{:02}", year, month, day),
              "22008");
+}
+
+// As in PostgreSQL, 24:00 is the next day's midnight, and second 60 the next minute.
+int64_t make_timestamp(const RowArguments& a) {
+  const int64_t day = make_date(a);
+  const int64_t hour = a.integer(3);
+  const int64_t minute = a.integer(4);
+  const double micros = std::nearbyint(a.number(5) * base::kMicrosPerSecond);  // half to even
+  const bool plausible = hour >= 0 && hour <= 24 && minute >= 0 && minute < 60 && micros >= 0 &&
+                         micros <= base::kMicrosPerMinute;
+  const int64_t time = !plausible ? base::kMicrosPerDay + 1
+                                  : hour * base::kMicrosPerHour + minute * base::kMicrosPerMinute +
+                                        static_cast<int64_t>(micros);
+  if (time > base::kMicrosPerDay) {
+    fail_value(
+        fmt::format("time field value out of range: {}:{:02}:{:02}", hour, minute, a.number(5)),
+        "22008");
+  }
+  return day * base::kMicrosPerDay + time;
+}
+
+// Counted from 2000 on as in PostgreSQL, by which the last digit of a DOUBLE is decided.
+int64_t seconds_as_timestamp(const RowArguments& a) {
+  constexpr int64_t kSecondsTo2000 = 946'684'800;
+  const double seconds = a.number(0);
+  if (std::isnan(seconds)) fail_value("timestamp cannot be NaN", "22008");
+  const double micros =
+      std::nearbyint((seconds - kSecondsTo2000) * static_cast<double>(base::kMicrosPerSecond));
+  int64_t at = 0;
+  if (!(std::abs(micros) < 0x1p63) ||
+      __builtin_add_overflow(static_cast<int64_t>(micros), kSecondsTo2000 * base::kMicrosPerSecond,
+                             &at) ||
+      at < kMicrosFirst) {
+    fail_value(fmt::format("timestamp out of range: \"{:g}\"", seconds), "22008");
+  }
+  return at;
 }
 
 // The years and months, days and time from one moment to another, in the fields of a calendar; what
@@ -79,6 +117,8 @@ IntegerRowFunction find_date_function(Function function) {
       };
     case Function::kExtractField: return extract_field;
     case Function::kMakeDate: return make_date;
+    case Function::kMakeTimestamp: return make_timestamp;
+    case Function::kSecondsAsTimestamp: return seconds_as_timestamp;
     case Function::kToTimestamp: return moment_from_text;
     default: return nullptr;
   }

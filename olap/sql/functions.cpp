@@ -414,11 +414,11 @@ BoundResult bind_format(Call call) {
   return Bound{std::move(result), false, call.offset};
 }
 
-// Of any value; quote_nullable() makes NULL the word.
+// Of any value, as a cast to TEXT writes it; quote_nullable() makes NULL the word.
 BoundResult bind_quote(Call call) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
   Expressions value;
-  value.push_back(written_text(std::move(call.arguments[0].expression)));
+  value.push_back(cast_to(std::move(call.arguments[0].expression), kTextType));
   ExpressionPtr quoted = make_function(Function::kQuoteLiteral, kTextType, std::move(value));
   if (call.name == "quote_nullable") {
     quoted = make_expression(ExpressionKind::kCoalesce, kTextType, fold(std::move(quoted)),
@@ -445,18 +445,16 @@ BoundResult bind_mod(Call call) {
                        std::move(call.arguments[1]));
 }
 
-// div(a, b): how often b is in a.
+// div(a, b): how often b is in a, of exact numbers.
 BoundResult bind_div(Call call) {
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  for (size_t i = 0; i < 2; ++i) {
-    Bound& argument = call.arguments[i];
-    const Bound& other = call.arguments[1 - i];
-    if (argument.untyped && !other.untyped) {
-      auto adopted = adopt_type(call.source, other.expression->type, &argument);
-      if (!adopted) return adopted.error();
-    }
+  for (Bound& argument : call.arguments) {
+    // A text has as many digits as are written.
+    auto adopted = adopt_type(call.source, decimal_type(1, 0), &argument);
+    if (!adopted) return adopted.error();
     auto number = number_argument(call, &argument);
     if (!number) return number.error();
+    if ((*number)->type.kind == TypeKind::kDouble) return call.wrong_type({*std::move(number)});
     argument.expression = *std::move(number);
   }
   Bound& a = call.arguments[0];

@@ -134,9 +134,12 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
 base::Result<void> adopt_for_arithmetic(const SourceText& source, std::string_view name,
                                         int64_t offset, Bound* left, Bound* right) {
   if (left->untyped && right->untyped) return ambiguous_operator(source, name, offset);
-  if (left->untyped) return adopt_type(source, right->expression->type, left);
-  if (right->untyped) return adopt_type(source, left->expression->type, right);
-  return {};
+  if (!left->untyped && !right->untyped) return {};
+  const DataType type = (left->untyped ? right : left)->expression->type;
+  if (!is_numeric(type) && type != kIntervalType) {
+    return no_operator(source, name, offset, *left, *right);
+  }
+  return adopt_type(source, type, left->untyped ? left : right);
 }
 
 bool has_datetime(const Bound& operand) {

@@ -43,17 +43,25 @@ void append_slots(const JoinGroup& group, std::vector<uint32_t>* slots) {
   }
 }
 
-ScopeColumn* find_column(std::vector<ScopeTable>& tables, size_t first, size_t last,
-                         std::string_view name) {
+// The column of USING on one side of the join: in exactly one of these tables.
+base::Result<ScopeColumn*> find_column(const SourceText& source, int64_t place,
+                                       std::span<ScopeTable> tables, std::string_view name,
+                                       std::string_view side) {
   ScopeColumn* found = nullptr;
-  for (size_t i = first; i < last; ++i) {
-    for (ScopeColumn& column : tables[i].columns) {
+  for (ScopeTable& table : tables) {
+    for (ScopeColumn& column : table.columns) {
       if (column.name != name || column.merged) continue;
-      if (found != nullptr) return nullptr;  // ambiguous
+      if (found != nullptr) {
+        return source.wrong(
+            place, fmt::format("USING ({}): several tables on the {} have the column", name, side),
+            "42702");
+      }
       found = &column;
     }
   }
-  return found;
+  if (found != nullptr) return found;
+  return source.wrong(
+      place, fmt::format("USING ({}): no table on the {} has the column", name, side), "42703");
 }
 
 // The names of columns that both sides of a NATURAL JOIN have.
@@ -489,15 +497,14 @@ base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string
     if (auto fresh = scope_.check_name(source_, place, shared.alias); !fresh) return fresh.error();
   }
   for (const std::string& name : names) {
-    ScopeColumn* left = find_column(tables, first_table, first_right_table, name);
-    ScopeColumn* right = find_column(tables, first_right_table, tables.size(), name);
-    if (left == nullptr || right == nullptr) {
-      return source_.wrong(place,
-                           fmt::format("USING ({}): exactly one table on each side must "
-                                       "have the column",
-                                       name),
-                           "42703");
-    }
+    const auto own = std::span(tables).subspan(first_table);
+    const size_t of_left = first_right_table - first_table;
+    const auto left_found = find_column(source_, place, own.first(of_left), name, "left");
+    if (!left_found) return left_found.error();
+    const auto right_found = find_column(source_, place, own.subspan(of_left), name, "right");
+    if (!right_found) return right_found.error();
+    ScopeColumn* const left = *left_found;
+    ScopeColumn* const right = *right_found;
     ExpressionPtr left_value = column_of(*left, slots_);
     ExpressionPtr right_value = column_of(*right, slots_);
     const base::DataType left_type = left_value->type;

@@ -13,15 +13,6 @@ namespace {
 constexpr Clause kGroupBy{"GROUP BY", false};
 constexpr size_t kGroupingSetsMax = 256;
 
-// The SELECT item with this alias, or nullptr.
-const Node* find_alias(NodeList targets, std::string_view name) {
-  for (const Node* target : targets) {
-    const std::string_view alias = target->res_target->name;
-    if (alias == name) return target->res_target->val;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 base::Result<void> SelectBinder::bind_group_by(NodeList items, NodeList targets) {
@@ -157,6 +148,36 @@ base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList 
   return sets;
 }
 
+// The SELECT item with the name as its alias, or nullptr. Several items may have it only if they
+// are the same.
+base::Result<const Node*> SelectBinder::find_alias(NodeList targets,
+                                                   const PgQuery__ColumnRef& column) {
+  const std::string_view name = string_of(column.fields[0]);
+  const Node* found = nullptr;
+  for (const Node* target : targets) {
+    const std::string_view alias = target->res_target->name;
+    const Node* const value = target->res_target->val;
+    if (alias != name) continue;
+    if (found == nullptr) {
+      found = value;
+    } else if (!same_expression(*found, *value)) {
+      const auto is_column = [](const Node& node) {
+        return node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF;
+      };
+      bool same = is_column(*found) && is_column(*value);  // a and t.a may be one column
+      if (same) {
+        auto first = expressions_.bind_value(found, kGroupBy);
+        if (!first) return first.error();
+        auto second = expressions_.bind_value(value, kGroupBy);
+        if (!second) return second.error();
+        same = equal(**first, **second);
+      }
+      if (!same) return ambiguous_output("GROUP BY", name, column.location);
+    }
+  }
+  return found;
+}
+
 // The key's number. As PostgreSQL reads it: a number is a position; a name is a column of FROM
 // before it is an alias.
 base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList targets) {
@@ -167,8 +188,11 @@ base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList ta
     node = targets[**position]->res_target->val;
   } else if (item.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && item.column_ref->n_fields == 1) {
     const std::string_view name = string_of(item.column_ref->fields[0]);
-    const Node* aliased = find_alias(targets, name);
-    if (scope_.find_own(name) == nullptr && aliased != nullptr) node = aliased;
+    if (scope_.find_own(name) == nullptr) {
+      const auto aliased = find_alias(targets, *item.column_ref);
+      if (!aliased) return aliased.error();
+      if (*aliased != nullptr) node = *aliased;
+    }
   } else {
     slots_.work().step();
     // SELECT's item of the same text, whose subqueries are then these
@@ -182,7 +206,8 @@ base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList ta
   }
   const uint32_t first_slot = slots_.size();
   auto key = expressions_.bind_value(node, kGroupBy);
-  if (!key) return key.error();
+  if (!key && same_expression(*node, item)) key = expressions_.bind_value(&item, kGroupBy);
+  if (!key) return key.error();  // which stands where GROUP BY has the expression
   bool has_subquery = false;
   for_each_column(**key, [&](const Expression& column) {
     has_subquery = has_subquery || column.column >= first_slot;

@@ -77,6 +77,12 @@ OutputName find_output_name(const Node& node) {
   }
 }
 
+base::Error wrong_ties(const SourceText& source, const Node& count, bool without_order) {
+  if (without_order) return source.wrong(start_of(&count), "WITH TIES needs an ORDER BY", "42601");
+  return source.wrong(start_of(&count), "the number of rows of FETCH FIRST ... WITH TIES is NULL",
+                      "2201W");
+}
+
 }  // namespace
 
 int64_t place_of(const PgQuery__SelectStmt& select) {
@@ -161,8 +167,8 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   block_->limit = *limit;
   block_->offset = *offset;
   block_->with_ties = select.limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES;
-  if (block_->with_ties && block_->sort.empty()) {
-    return source_.wrong(start_of(select.limit_count), "WITH TIES needs an ORDER BY", "42601");
+  if (block_->with_ties && (block_->sort.empty() || *limit == kNoLimit)) {
+    return wrong_ties(source_, *select.limit_count, block_->sort.empty());
   }
   inherit_order();
   if (!block_->distinct_on.empty()) {
@@ -411,6 +417,13 @@ base::Result<std::optional<size_t>> SelectBinder::position_of(const Node& key, s
   return std::optional<size_t>(static_cast<size_t>(position - 1));
 }
 
+base::Error SelectBinder::ambiguous_output(std::string_view clause, std::string_view name,
+                                           int64_t place) const {
+  return source_.wrong(
+      place, fmt::format("{} \"{}\" is ambiguous: several columns have the name", clause, name),
+      "42702");
+}
+
 // The output that a sort key names: by position, by output name, or by an expression of the input,
 // which becomes a hidden output where SELECT does not have it.
 base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view clause) {
@@ -425,11 +438,7 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view
     for (size_t i = 0; i < block_->visible_outputs; ++i) {
       if (outputs[i].name != name) continue;
       if (found && !equal(*outputs[*found].expression, *outputs[i].expression)) {
-        return source_.wrong(key.column_ref->location,
-                             fmt::format("{} \"{}\" is ambiguous: several columns have the "
-                                         "name",
-                                         clause, name),
-                             "42702");
+        return ambiguous_output(clause, name, key.column_ref->location);
       }
       if (!found) found = i;
     }

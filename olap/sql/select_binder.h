@@ -100,6 +100,7 @@ class SelectBinder : private SubqueryBinder {
   base::Result<std::optional<size_t>> position_of(const Node& key, size_t outputs,
                                                   std::string_view clause) const;
   base::Result<size_t> sort_output(const Node& key, std::string_view clause);
+  base::Error ambiguous_output(std::string_view clause, std::string_view name, int64_t place) const;
   Status bind_distinct(NodeList clause);
   Status check_distinct_on(NodeList clause);
   base::Result<uint64_t> bind_limit(const Node* node, std::string_view name, uint64_t absent);
@@ -213,6 +214,7 @@ class SelectBinder : private SubqueryBinder {
   Status bind_group_by(NodeList items, NodeList targets);
   base::Result<std::vector<size_t>> bind_group_items(NodeList items, NodeList targets);
   base::Result<size_t> bind_group_item(const Node& item, NodeList targets);
+  base::Result<const Node*> find_alias(NodeList targets, const PgQuery__ColumnRef& column);
   size_t add_group_key(ExpressionPtr key);
   base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);
   Status bind_grouping_sets(NodeList items, NodeList targets);

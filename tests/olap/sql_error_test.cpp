@@ -275,8 +275,20 @@ constexpr Refused kRefused[] = {
      "invalid argument: column \"p_id\" in a subquery must be in GROUP BY or in an aggregate "
      "(line 1, column 16: \"(\")"},
     {"select * from parent join child using (p_idd)",
-     "invalid argument: USING (p_idd): exactly one table on each side must have "
-     "the column (line 1, column 27: \"child\")"},
+     "invalid argument: USING (p_idd): no table on the left has the column (line 1, column 27: "
+     "\"child\")"},
+    {"select 1 from parent join parent b on true join parent c using (p_id)",
+     "invalid argument: USING (p_id): several tables on the left have the column (line 1, column "
+     "49: \"parent\")"},
+    {"select count(*) from parent group by count(*)",
+     "invalid argument: an aggregate cannot stand in GROUP BY (line 1, column 38: \"count\")"},
+    {"select p_id as x, p_name as x from parent group by x, p_name",
+     "invalid argument: GROUP BY \"x\" is ambiguous: several columns have the name (line 1, "
+     "column 52: \"x\")"},
+    {"select div(1.5::float8, 2)",
+     "invalid argument: function div() does not take DOUBLE (line 1, column 8: \"div\")"},
+    {"select date '2024-02-29' / '5'",
+     "invalid argument: operator \"/\" does not take DATE and TEXT (line 1, column 26: \"/\")"},
     {"select 1; select 2",
      "syntax error: one statement at a time; another begins here (line 1, column "
      "11: \"select\")"},

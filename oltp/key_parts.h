@@ -3,7 +3,9 @@
 // An integer of any type becomes the column's type, if that holds it. Columns that count in units
 // take no integers: 5 is no DECIMAL(8,2), DATE or TIMESTAMP. An integer that the column cannot hold
 // exactly is the key of no row, and so is a string that is longer than its column; neither may be
-// cut or rounded to the key of another row. Only DOUBLE columns take floating-point numbers.
+// cut or rounded to the key of another row. Only DOUBLE columns take floating-point numbers, and
+// only BOOLEAN columns bool. An enumerator is the integer of its underlying type. What C++ would
+// convert in another way (a pointer to bool, a 128-bit integer to int64_t) does not compile.
 //
 // Cost       none if the types are equal, or if the column's type holds all values of the other.
 
@@ -12,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -61,6 +64,21 @@ inline constexpr bool kIsNullable = false;
 template <class Cell>
 inline constexpr bool kIsNullable<base::Nullable<Cell>> = true;
 
+// True if a value that is no number and no enumerator can be converted to the part: a string to a
+// cell of strings, an object to what it stands for, but nothing by a cast or with a loss.
+template <class Part, class Value>
+inline constexpr bool kStandsFor = [] {
+  if constexpr (std::is_null_pointer_v<Value>) {
+    return false;
+  } else if constexpr (base::CellTraits<Part>::kType.is_string()) {
+    return std::is_convertible_v<const Value&, Part> ||
+           std::is_convertible_v<const Value&, std::string_view>;
+  } else {
+    return std::is_class_v<Value> && std::is_convertible_v<const Value&, Part> &&
+           requires(const Value& value) { Part{value}; };
+  }
+}();
+
 // True if a signed integer type holds the value.
 template <class Integer, class Value>
 constexpr bool holds(Value value) {
@@ -96,6 +114,8 @@ constexpr Part as_part(const Value& value, bool* fit) {
     return value;
   } else if constexpr (kIsNullable<Part> && !kIsNullable<Value>) {
     return Part(as_part<decltype(Part::value)>(value, fit));
+  } else if constexpr (std::is_enum_v<Value>) {
+    return as_part<Part>(static_cast<std::underlying_type_t<Value>>(value), fit);
   } else if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Part, double>) {
     using Integer = typename IntegerOf<Part>::type;
     static_assert(std::is_integral_v<Value> && !std::is_void_v<Integer>,
@@ -109,6 +129,9 @@ constexpr Part as_part(const Value& value, bool* fit) {
     *fit = *fit && is_exact(part, value);
     return part;
   } else {
+    static_assert(kStandsFor<Part, Value>,
+                  "a key is made of its columns' cells: a number for a number (of 64 bits at most),"
+                  " a string for a string, a bool for a BOOLEAN; Nullable<>{} is NULL");
     return Part(value);
   }
 }

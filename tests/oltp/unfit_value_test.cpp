@@ -1,11 +1,16 @@
 // Values that their columns cannot hold: no key and no row has them, and none is cut to another.
 
+#include <atomic>
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <gmock/gmock.h>
 
+#include "base/int128.h"
 #include "oltp/key_parts.h"
 #include "tests/oltp/engine_fixture.h"
 
@@ -117,6 +122,34 @@ TEST(KeyParts, HoldWhatTheirColumnHoldsAndNothingElse) {
   EXPECT_TRUE(fits(double{}, 0.1F));
   EXPECT_FALSE(fits(double{}, 0.1L));
   EXPECT_FALSE(fits(base::Nullable<double>{}, kDoubleExact + 1));
+}
+
+// What C++ would convert by a cast, or with a loss.
+static_assert(!detail::kStandsFor<int64_t, const char*>);
+static_assert(!detail::kStandsFor<int64_t, char[2]>);
+static_assert(!detail::kStandsFor<int64_t, std::nullptr_t>);
+static_assert(!detail::kStandsFor<base::Text, std::nullptr_t>);
+static_assert(!detail::kStandsFor<int64_t, base::int128_t>);
+static_assert(!detail::kStandsFor<int32_t, std::atomic<int64_t>>);
+static_assert(detail::kStandsFor<int64_t, std::atomic<int64_t>>);
+static_assert(!detail::kStandsFor<bool, char[6]>);
+static_assert(!detail::kStandsFor<bool, void*>);
+static_assert(detail::kStandsFor<bool, std::true_type>);
+static_assert(!detail::kStandsFor<base::Decimal<8, 2>, base::Decimal<8, 3>>);
+static_assert(detail::kStandsFor<base::Varchar<8>, char[2]>);
+static_assert(detail::kStandsFor<base::Char<8>, std::string>);
+static_assert(detail::kStandsFor<base::Text, std::string_view>);
+
+TEST(KeyParts, AnEnumeratorIsTheIntegerThatItsTypeHas) {
+  enum class Wide : int64_t { kOne = 1, kBeyondInt = int64_t{1} << 32 };
+  enum Plain : uint8_t { kTwo = 2 };
+  bool fit = true;
+  EXPECT_EQ(detail::as_part<int32_t>(Wide::kOne, &fit), 1);
+  EXPECT_EQ(detail::as_part<int64_t>(Wide::kBeyondInt, &fit), int64_t{1} << 32);
+  EXPECT_EQ(detail::as_part<base::Nullable<int32_t>>(kTwo, &fit).value, 2);
+  EXPECT_TRUE(fit);
+  static_cast<void>(detail::as_part<int32_t>(Wide::kBeyondInt, &fit));
+  EXPECT_FALSE(fit);
 }
 
 TEST(UnfitKey, FindsNothingAndIsReportedByAScan) {

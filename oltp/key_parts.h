@@ -92,6 +92,22 @@ constexpr bool holds(Value value) {
   }
 }
 
+// True if a cell of numbers or booleans, or its nullable one, holds all values of a scalar type
+// exactly.
+template <class Cell, class Value>
+consteval bool holds_all() {
+  if constexpr (std::is_enum_v<Value>) {
+    return holds_all<Cell, std::underlying_type_t<Value>>();
+  } else if constexpr (kIsNullable<Cell>) {
+    return holds_all<decltype(Cell::value), Value>();
+  } else if constexpr (std::is_same_v<Cell, bool> || !std::is_arithmetic_v<Value>) {
+    return std::is_same_v<Cell, Value>;
+  } else {
+    constexpr bool kOfAKind = std::is_integral_v<Value> || std::is_same_v<Cell, double>;
+    return kOfAKind && std::numeric_limits<Value>::digits <= std::numeric_limits<Cell>::digits;
+  }
+}
+
 // True if the double is the number that it was made of, and not another one near it.
 template <class Value>
 constexpr bool is_exact(double made, Value value) {

@@ -47,6 +47,7 @@
 #include "base/types.h"
 #include "oltp/cell_precision.h"
 #include "oltp/projection.h"
+#include "oltp/set.h"
 #include "oltp/table_ref.h"
 #include "oltp/transaction_core.h"
 
@@ -63,17 +64,6 @@ constexpr bool are_distinct(const std::array<base::ColumnId, kCount>& columns) {
   return true;
 }
 }  // namespace detail
-
-template <auto Member>
-struct Set {
-  typename base::MemberOf<Member>::Cell value;
-};
-
-// A column and its new value for Transaction::update: set<&District::d_ytd>(amount).
-template <auto Member>
-Set<Member> set(const typename base::MemberOf<Member>::Cell& value) {
-  return {value};
-}
 
 // A row that was read, with its handle, by which its columns can be claimed.
 template <class RowType, class ValuesType>

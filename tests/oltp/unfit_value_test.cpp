@@ -140,6 +140,30 @@ static_assert(detail::kStandsFor<base::Varchar<8>, char[2]>);
 static_assert(detail::kStandsFor<base::Char<8>, std::string>);
 static_assert(detail::kStandsFor<base::Text, std::string_view>);
 
+// That a column can be set from a value of the type.
+template <auto Member, class Value>
+concept SetFrom = requires(const Value& value) { set<Member>(value); };
+
+static_assert(SetFrom<&Account::branch, int32_t> && SetFrom<&Account::branch, uint16_t>);
+static_assert(!SetFrom<&Account::branch, int64_t> && !SetFrom<&Account::branch, uint32_t>);
+static_assert(!SetFrom<&Account::branch, double> && !SetFrom<&Account::branch, base::int128_t>);
+static_assert(SetFrom<&Account::balance, int32_t> && SetFrom<&Account::balance, uint32_t>);
+static_assert(!SetFrom<&Account::balance, uint64_t> && !SetFrom<&Account::balance, float>);
+static_assert(SetFrom<&Entry::amount, int32_t> && !SetFrom<&Entry::amount, double>);
+static_assert(SetFrom<&Entry::amount, base::Nullable<int64_t>>);
+static_assert(SetFrom<&Account::name, const char*> && SetFrom<&Account::note, std::string_view>);
+
+struct Reading {
+  double value;
+  bool is_final;
+};
+BOOST_DESCRIBE_STRUCT(Reading, (), (value, is_final))
+
+static_assert(SetFrom<&Reading::value, int32_t> && SetFrom<&Reading::value, float>);
+static_assert(!SetFrom<&Reading::value, int64_t> && !SetFrom<&Reading::value, long double>);
+static_assert(SetFrom<&Reading::is_final, bool>);
+static_assert(!SetFrom<&Reading::is_final, int32_t> && !SetFrom<&Reading::is_final, const char*>);
+
 TEST(KeyParts, AnEnumeratorIsTheIntegerThatItsTypeHas) {
   enum class Wide : int64_t { kOne = 1, kBeyondInt = int64_t{1} << 32 };
   enum Plain : uint8_t { kTwo = 2 };

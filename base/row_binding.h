@@ -105,6 +105,15 @@ struct BoundColumn {
   uint32_t offset;
 };
 
+// As of the struct that has them.
+inline uint64_t columns_hash(const std::vector<BoundColumn>& columns) {
+  ColumnsHash hash;
+  for (const BoundColumn& column : columns) {
+    hash.add(column.name, column.type, column.nullability == Nullability::kNullable);
+  }
+  return hash.value();
+}
+
 template <Described Row>
 std::vector<BoundColumn> bound_columns() {
   static_assert(std::is_trivially_copyable_v<Row>, "a row is moved as bytes");

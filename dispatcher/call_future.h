@@ -43,6 +43,7 @@ Future<Reply> call(const oltp::ProcedureRef<Arguments, Reply>& procedure,
   auto owned = std::make_unique<OwnedCall<Arguments, Reply>>();
   owned->arguments = arguments;
   owned->request.procedure = procedure.id;
+  owned->request.cells_hash = oltp::ProcedureRef<Arguments, Reply>::cells_hash();
   owned->request.arguments = std::as_bytes(std::span(&owned->arguments, 1));
   owned->request.reply = std::as_writable_bytes(std::span(&owned->reply, 1));
   owned->request.context = owned.get();

@@ -123,6 +123,12 @@ base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
   if (!request.reply.empty() && request.reply.size() != procedure->reply_bytes) {
     return unfit(*procedure, "the reply", request.reply.size(), procedure->reply_bytes);
   }
+  if (request.cells_hash != procedure->cells_hash && request.cells_hash != 0) [[unlikely]] {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("procedure \"{}\" has other arguments or another reply than the "
+                                   "ref by which it is called: bind the ref in this database",
+                                   procedure->name));
+  }
   const bool is_logged = options_.log != nullptr && options_.log->logs_calls();
   if (is_logged && logged_bytes(*procedure, request.arguments) > kArgumentBytesMax) {
     return base::Error(base::ErrorCode::kInvalidArgument,

@@ -36,6 +36,8 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
           .id = {},
           .argument_bytes = definition.argument_bytes,
           .reply_bytes = definition.reply_bytes,
+          .cells_hash = oltp::detail::cells_hash(base::columns_hash(arguments),
+                                                 base::columns_hash(definition.reply_columns)),
           .argument_columns = arguments,
           .reply_columns = definition.reply_columns,
           .takes_texts = std::any_of(arguments.begin(), arguments.end(),

@@ -31,6 +31,7 @@ struct ProcedureSignature {
   base::ProcedureId id;
   size_t argument_bytes = 0;
   size_t reply_bytes = 0;
+  uint64_t cells_hash = 0;  // as a ref has it (oltp/procedure.h)
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
   bool takes_texts = false;  // arguments that point outside

@@ -24,11 +24,25 @@
 #include "oltp/access_plan.h"
 #include "oltp/cell_precision.h"
 #include "oltp/isolation.h"
+#include "oltp/request.h"
 #include "oltp/transaction.h"
 
 namespace diptych::oltp {
 
-inline constexpr base::ProcedureId kUnboundProcedure{~uint32_t{0}};
+namespace detail {
+template <class Struct>
+consteval uint64_t cells_hash_of() {
+  if constexpr (base::Described<Struct>) {
+    return base::columns_hash<Struct>();
+  } else {
+    return base::ColumnsHash().value();
+  }
+}
+// Of a procedure, from those of its arguments and its reply; never 0.
+constexpr uint64_t cells_hash(uint64_t arguments, uint64_t reply) {
+  return ((arguments * 1099511628211U) ^ reply) | 1;
+}
+}  // namespace detail
 
 // The typed id of a procedure, which register_procedure returns.
 template <class ArgumentsType, class ReplyType>
@@ -36,6 +50,12 @@ struct ProcedureRef {
   using Arguments = ArgumentsType;
   using Reply = ReplyType;
   base::ProcedureId id = kUnboundProcedure;
+
+  // Tells procedures of other arguments or replies apart, as far as these are described with cells:
+  // the id may be that of another database, where another procedure has it.
+  static consteval uint64_t cells_hash() {
+    return detail::cells_hash(detail::cells_hash_of<Arguments>(), detail::cells_hash_of<Reply>());
+  }
 };
 
 struct ProcedureDefinition {

@@ -21,6 +21,8 @@
 
 namespace diptych::oltp {
 
+inline constexpr base::ProcedureId kUnboundProcedure{~uint32_t{0}};
+
 // The place of the rows that a transaction inserted in a worker's list (Engine::inserted_rows).
 struct InsertedRows {
   base::WorkerId worker;
@@ -30,7 +32,8 @@ struct InsertedRows {
 
 struct Request {
   // Set by the caller.
-  base::ProcedureId procedure;
+  base::ProcedureId procedure = kUnboundProcedure;
+  uint64_t cells_hash = 0;               // ProcedureRef::cells_hash(); 0: only sizes are checked
   std::span<const std::byte> arguments;  // of the procedure's registered size
   std::span<std::byte> reply;            // likewise; written if the outcome is ok
   void (*complete)(Request*) = nullptr;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -147,6 +148,47 @@ TEST_F(ProcedureMistake, ArgumentsAndRepliesBeyondTheirTypesAreRefused) {
             "invalid argument: procedure \"echo\", argument \"amount\"" + tail);
   EXPECT_EQ(message({"long", {}}), "invalid argument: procedure \"echo\", reply \"text\"" + tail);
   EXPECT_EQ(message({"much", {}}), "invalid argument: procedure \"echo\", reply \"amount\"" + tail);
+}
+
+struct Whole {
+  int64_t number;
+};
+BOOST_DESCRIBE_STRUCT(Whole, (), (number))
+struct Fraction {
+  double number;
+};
+BOOST_DESCRIBE_STRUCT(Fraction, (), (number))
+
+// Its id is that of another procedure here, whose arguments have the same size.
+TEST_F(ProcedureMistake, ARefOfAnotherDatabaseDoesNotRunAProcedureOfOtherArguments) {
+  const auto other = *Database::open({});
+  const auto ids = [](Database& of, auto argument) {
+    using Argument = decltype(argument);
+    return *of.register_procedure<Argument, Argument>(
+        "echo",
+        [](Transaction&, const Argument& given) -> base::Result<Argument> { return given; });
+  };
+  const auto whole = ids(*other, Whole{});
+  const auto second = *Database::open({});
+  const auto fraction = ids(*second, Fraction{});
+  ASSERT_EQ(whole.id, fraction.id);
+  const auto called = second->call(whole, {7}).get();
+  EXPECT_EQ(
+      called.error().to_string(),
+      "invalid argument: procedure \"echo\" has other arguments or another reply than the ref "
+      "by which it is called: bind the ref in this database");
+  EXPECT_EQ(other->call(whole, {7}).get()->number, 7);
+  EXPECT_EQ(second->call(fraction, {0.5}).get()->number, 0.5);
+}
+
+TEST_F(ProcedureMistake, ARequestWhoseProcedureWasForgottenRunsNone) {
+  Request request;
+  AccountArguments arguments{.id = 1'234, .balance = {}};  // open_account's, the first one's
+  request.arguments = std::as_bytes(std::span(&arguments, 1));
+  request.complete = [](Request*) { FAIL(); };
+  const auto submitted = database().submit(&request, Admission::kWait);
+  ASSERT_FALSE(submitted.ok());
+  EXPECT_NE(submitted.error().message.find("never bound"), std::string::npos);
 }
 
 TEST_F(ProcedureMistake, AValueThatIsReadOfAnErrorAbortsTheCall) {

@@ -106,7 +106,8 @@ class Database {
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
-  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; the reply has a long string.
+  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; the reply has a long string;
+  // arguments or reply have more than kProcedureStructBytesMax.
   // kOverloaded: there are too many. kOutOfMemory.
   base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
 

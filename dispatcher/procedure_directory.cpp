@@ -46,6 +46,14 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
 
 std::string unfit(const oltp::ProcedureDefinition& definition) {
   if (definition.name.empty()) return "has no name";
+  if (definition.argument_bytes > oltp::kProcedureStructBytesMax) {
+    return fmt::format("takes arguments of {} bytes, {} are allowed: use a Text for more",
+                       definition.argument_bytes, oltp::kProcedureStructBytesMax);
+  }
+  if (definition.reply_bytes > oltp::kProcedureStructBytesMax) {
+    return fmt::format("gives a reply of {} bytes, {} are allowed: use a query for more",
+                       definition.reply_bytes, oltp::kProcedureStructBytesMax);
+  }
   for (const base::BoundColumn& column : definition.reply_columns) {
     if (column.type.is_inline()) continue;
     return fmt::format("replies \"{}\", a {}, which cannot leave the transaction", column.name,

@@ -40,8 +40,9 @@ struct ProcedureSignature {
 // What callers see of the definition; the id is not known yet.
 ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition);
 
-// Why no database takes the procedure, in words; empty: it does. The log needs its name; a long
-// string in its reply would point at what the next batch may change.
+// Why no database takes the procedure, in words; empty: it does. The log needs its name; a stack
+// must have room for its arguments and its reply; a long string in its reply would point at what
+// the next batch may change.
 std::string unfit(const oltp::ProcedureDefinition& definition);
 
 // How `other` differs from `procedure` for who calls it, in words; empty: it does not. Sizes, and

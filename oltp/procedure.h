@@ -29,6 +29,9 @@
 
 namespace diptych::oltp {
 
+// The size of arguments, and of a reply: copies of both lie on the stacks of callers and workers.
+inline constexpr size_t kProcedureStructBytesMax = size_t{1} << 20;
+
 namespace detail {
 template <class Struct>
 consteval uint64_t cells_hash_of() {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -148,6 +149,34 @@ TEST_F(ProcedureMistake, ArgumentsAndRepliesBeyondTheirTypesAreRefused) {
             "invalid argument: procedure \"echo\", argument \"amount\"" + tail);
   EXPECT_EQ(message({"long", {}}), "invalid argument: procedure \"echo\", reply \"text\"" + tail);
   EXPECT_EQ(message({"much", {}}), "invalid argument: procedure \"echo\", reply \"amount\"" + tail);
+}
+
+template <size_t kBytes>
+struct Blob {
+  std::byte bytes[kBytes];
+};
+
+TEST_F(ProcedureMistake, ArgumentsAndRepliesThatNoStackHasRoomForAreRefused) {
+  constexpr size_t kMost = oltp::kProcedureStructBytesMax;
+  const auto define = [&]<class Arguments, class Reply>(Arguments*, Reply*) {
+    return database().register_procedure<Arguments, Reply>(
+        "large", [](Transaction&, const Arguments&) -> base::Result<Reply> {
+          return base::Error(ErrorCode::kAborted, "the stack had room");
+        });
+  };
+  oltp::Nothing* const nothing = nullptr;
+  const auto large = define(static_cast<Blob<kMost + 1>*>(nullptr), nothing);
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().to_string(),
+            "invalid argument: procedure \"large\" takes arguments of 1048577 bytes, 1048576 are "
+            "allowed: use a Text for more");
+  const auto replies = define(nothing, static_cast<Blob<kMost + 1>*>(nullptr));
+  EXPECT_EQ(replies.code(), ErrorCode::kInvalidArgument);
+  const auto most = define(static_cast<Blob<kMost>*>(nullptr), static_cast<Blob<kMost>*>(nullptr));
+  ASSERT_TRUE(most.ok()) << most.error().to_string();
+  const auto arguments = std::make_unique<Blob<kMost>>();
+  EXPECT_EQ(database().call(*most, *arguments).get().error().to_string(),
+            "aborted: the stack had room");
 }
 
 struct Whole {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/notice.h"
 #include "dispatcher/backup.h"
@@ -442,6 +443,8 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
 
 Database::~Database() {
   if (state_->phase == State::Phase::kStopped) return;  // close() has returned why
+  DIPTYCH_CHECK(state_->check_may_wait("~Database"),
+                "a Database is not destroyed in a procedure or in a completion of its own");
   auto closed = close();
   if (!closed && closed.code() != base::ErrorCode::kClosed) {
     base::notify("closing the database: {}", closed.error());

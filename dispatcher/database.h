@@ -25,7 +25,8 @@
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would
 //            wait for the dispatcher itself (query, execute_ddl, load, close, discard, ...) fails
 //            with kInvalidArgument. Inside a procedure all of these, and submit, fail with
-//            kInvalidArgument, in the first run and in a replay.
+//            kInvalidArgument, in the first run and in a replay. A database that is destroyed in a
+//            completion or procedure stops the process, and says so.
 // Errors     values (base/result.h), with text for a person; nothing throws.
 // Limits     at most `queue_requests` calls, and `queue_queries` queries, of a priority wait; a
 //            further one fails with kOverloaded at once, or waits, as its options say. A caller who

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -177,6 +178,19 @@ TEST_F(ProcedureMistake, ArgumentsAndRepliesThatNoStackHasRoomForAreRefused) {
   const auto arguments = std::make_unique<Blob<kMost>>();
   EXPECT_EQ(database().call(*most, *arguments).get().error().to_string(),
             "aborted: the stack had room");
+}
+
+TEST(ProcedureMistakeDeathTest, ADatabaseThatIsDestroyedInItsOwnCompletionSaysSo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto destroy_in_completion = [] {
+    auto database = *Database::open({});
+    std::promise<void> never;
+    static_cast<void>(
+        database->submit_query("SELECT 1", [&](const auto&) { database.reset(); }).ok());
+    never.get_future().wait();
+  };
+  EXPECT_DEATH(destroy_in_completion(),
+               "a Database is not destroyed in a procedure or in a completion of its own");
 }
 
 struct Whole {

@@ -103,6 +103,10 @@ base::Result<void> write_mark(const std::string& directory, const BackupVids& vi
   return storage::sync_directory(directory);
 }
 
+BackupProgress or_none(const BackupProgress& progress) {
+  return progress ? progress : [](double) { return base::Result<void>(); };
+}
+
 std::string parent_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path + "/..").lexically_normal().string();
   return parent.empty() ? "." : parent;
@@ -286,12 +290,12 @@ DirectoryInMaking::~DirectoryInMaking() {
 }
 
 base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory,
-                                                   BackupProgress progress,
+                                                   const BackupProgress& progress,
                                                    storage::SavePace pace) {
   auto made = DirectoryInMaking::begin(directory, kIncompleteName);
   if (!made) return made.error();
   if (auto marked = storage::sync_directory(directory); !marked) return marked.error();
-  return BackupInMaking(std::move(*made), std::move(progress), std::move(pace));
+  return BackupInMaking(std::move(*made), or_none(progress), std::move(pace));
 }
 
 base::Result<void> BackupInMaking::copy_blocks(const std::string& path,
@@ -385,8 +389,8 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   auto made = DirectoryInMaking::begin(path, kRestoreName);
   if (!made) return made.error();
   if (auto locked = made->lock(); !locked) return locked.error();
-  const auto blocks =
-      copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated, progress, {});
+  const auto blocks = copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated,
+                                      or_none(progress), {});
   if (!blocks) return blocks.error();
   const auto log = copy_log(directory, extents_of(*contents), manifest->vid, wanted, path);
   if (!log) return log.error();

@@ -54,13 +54,13 @@ base::Result<void> check_is_outside(const std::string& path, const std::string& 
 // The files of a log that was scanned, as far as they are whole.
 std::vector<LogExtent> extents_of(const LogContents& contents);
 
-// How far it is, 0 to 1; an error ends it.
+// How far it is, 0 to 1; an error ends it. It may be empty: nobody asks.
 using BackupProgress = std::function<base::Result<void>(double done)>;
 
 // Of a database that no process has open; it need not have been closed, and no procedures are
 // needed.
 base::Result<BackupReport> backup_database(const std::string& path, const std::string& directory,
-                                           const BackupProgress& progress);
+                                           const BackupProgress& progress = {});
 
 struct RestoreReport {
   base::Vid vid;
@@ -70,8 +70,8 @@ struct RestoreReport {
 };
 // `vid`: none: all that there is. kInvalidArgument: the backup does not have it; says what it has.
 base::Result<RestoreReport> restore_database(const std::string& directory, const std::string& path,
-                                             std::optional<base::Vid> vid,
-                                             const BackupProgress& progress);
+                                             std::optional<base::Vid> vid = std::nullopt,
+                                             const BackupProgress& progress = {});
 
 // A directory that is filled: new, or found empty. Unless it is kept, it goes with the object, or
 // is empty again; but for files that are neither a database's nor a backup's.
@@ -108,8 +108,8 @@ class DirectoryInMaking {
 class BackupInMaking {
  public:
   // `pace` hears of the blocks' bytes, as they are copied and as they are read again.
-  static base::Result<BackupInMaking> begin(const std::string& directory, BackupProgress progress,
-                                            storage::SavePace pace);
+  static base::Result<BackupInMaking> begin(const std::string& directory,
+                                            const BackupProgress& progress, storage::SavePace pace);
 
   // What the manifest names, which stays as it is meanwhile.
   base::Result<void> copy_blocks(const std::string& path, const storage::Manifest& manifest);

@@ -45,9 +45,8 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory,
     if (auto saved = checkpoints.await(); !saved) return saved.error();
   }
   ByteRate rate(how.bytes_per_second);
-  auto target = BackupInMaking::begin(
-      directory, [](double) { return base::Result<void>(); },
-      [&](size_t bytes) { return backups.pace(&rate, bytes); });
+  auto target = BackupInMaking::begin(directory, {},
+                                      [&](size_t bytes) { return backups.pace(&rate, bytes); });
   if (!target) return target.error();
   const storage::BlockFile::Hold blocks(&replica.buffers()->file());
   const LogHold files(log.get());

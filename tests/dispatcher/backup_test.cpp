@@ -98,6 +98,15 @@ TEST_F(Backup, IsRestoredAsOfAnyVersionThatItHas) {
   }
 }
 
+TEST_F(Backup, NobodyHasToHearOfItsProgress) {
+  make_crashed(3);
+  const auto backup = backup_database(path(), path("backup"));
+  ASSERT_TRUE(backup.ok()) << backup.error().to_string();
+  const auto restored = restore_database(path("backup"), path("restored"));
+  ASSERT_TRUE(restored.ok()) << restored.error().to_string();
+  EXPECT_EQ(version_in(path("restored")), 3);
+}
+
 TEST_F(Backup, KeepsTheDatabasesIdAndFilesHaveTheSizeThatTheirHeadersSay) {
   make_crashed(30);
   const uint64_t id = storage::read_manifest(path())->id;

@@ -357,6 +357,14 @@ bool Database::State::on_dispatcher_thread() const {
 }
 
 base::Result<void> Database::State::check_outside_procedure(std::string_view what) const {
+  // relaxed: a thread sees what it stored itself, and no other one stores its id.
+  const std::thread::id source = source_thread.load(std::memory_order_relaxed);
+  if (source != std::thread::id() && source == std::this_thread::get_id()) [[unlikely]] {
+    return base::Error(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("{} was called in the source of a load's rows, where it would wait for itself",
+                    what));
+  }
   if (!oltp::RunsProcedures::here()) return {};
   return base::Error(
       base::ErrorCode::kInvalidArgument,

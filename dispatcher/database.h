@@ -173,7 +173,7 @@ class Database {
 
   // Loads rows as one transaction, on both replicas: all or none. An error of `next` ends
   // it, and is its own; so does what `next` throws (kAborted). Everything else waits meanwhile, so
-  // `next` must not call the database.
+  // `next` must not call the database, which refuses it (kInvalidArgument); another one it may.
   base::Result<LoadReport> load(base::TableId table,
                                 const std::function<base::Result<RowBatch>()>& next);
 

@@ -1,8 +1,10 @@
 // Bulk loads: rows of a table that come as one transaction, past the log, into both replicas.
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +17,27 @@
 namespace diptych::dispatcher {
 namespace {
 
-base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>& next) {
+// Marks this thread as the one on which the source runs.
+class SourceRuns {
+ public:
+  explicit SourceRuns(std::atomic<std::thread::id>* thread) : thread_(thread) {
+    // relaxed: the mark is for this thread's own calls.
+    thread_->store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  SourceRuns(const SourceRuns&) = delete;
+  SourceRuns& operator=(const SourceRuns&) = delete;
+  ~SourceRuns() {
+    // relaxed: as above.
+    thread_->store({}, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::thread::id>* const thread_;
+};
+
+base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>& next,
+                                  std::atomic<std::thread::id>* source_thread) {
+  const SourceRuns marked(source_thread);
   try {
     return next();
   } catch (const std::exception& thrown) {
@@ -59,7 +81,7 @@ base::Result<LoadReport> Database::State::load(
   LoadReport report;
   clock.batch_begins(base::steady_ns());
   const auto counted = [&] {
-    auto batch = next_batch(next);
+    auto batch = next_batch(next, &source_thread);
     if (batch) report.rows += batch->count;
     return batch;
   };

@@ -9,12 +9,14 @@
 
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/schema.h"
@@ -72,6 +74,7 @@ struct Database::State {
   bool on_dispatcher_thread() const;
   // kInvalidArgument in a procedure, of which `what` might wait for the end; the same where it is
   // replayed, so that the replay does what the first run did.
+  // The same in a load's source of rows.
   base::Result<void> check_outside_procedure(std::string_view what) const;
   // The same, or on a dispatcher's thread, which `what` would wait for.
   base::Result<void> check_may_wait(std::string_view what) const;
@@ -170,6 +173,8 @@ struct Database::State {
   BackupRuns backups;
 
   std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
+  // Where a load asks its source for rows, which would wait for the load.
+  std::atomic<std::thread::id> source_thread{};  // writer: load
   std::mutex loading;               // held by load_procedures, so that two of them take turns
   std::mutex closing;               // held by close, so that two of them take turns
   std::unique_ptr<CommandLog> log;  // null: nothing is logged

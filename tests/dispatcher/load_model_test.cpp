@@ -3,7 +3,10 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -190,6 +193,35 @@ TEST(LoadConcurrent, CallersOfLoadQueryAndCallTakeTurns) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 2 * kLoads * kRows);
   expect_equal_replicas(bank->database.get());
+}
+
+TEST(Load, ASourceThatCallsTheDatabaseIsRefusedAndCallsAnotherOne) {
+  const auto bank = Bank::open({});
+  const auto other = Bank::open({});
+  other->fill(3);
+  Database& database = *bank->database;
+  std::vector<std::string> answers;
+  const auto note = [&](const auto& result) {
+    answers.push_back(result.ok() ? "done" : result.error().to_string());
+  };
+  const Account row{.id = 7, .balance = {}, .version = 3};
+  bool given = false;
+  const auto loaded = database.load(bank->accounts.table, [&]() -> base::Result<RowBatch> {
+    if (std::exchange(given, true)) return RowBatch{};
+    note(database.query("SELECT 1"));
+    note(database.row_count(bank->accounts.table));
+    note(database.call(bank->bump, {.id = 1, .balance = {}}).get());
+    note(database.load(bank->accounts.table, [] { return RowBatch{}; }));
+    note(database.close());
+    EXPECT_EQ(*other->number("SELECT count(*) FROM account"), row.version);
+    return RowBatch{reinterpret_cast<const std::byte*>(&row), 1};
+  });
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  ASSERT_EQ(answers.size(), 5U);
+  for (const std::string& answer : answers) {
+    EXPECT_NE(answer.find("in the source of a load's rows"), std::string::npos) << answer;
+  }
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 3);
 }
 
 }  // namespace

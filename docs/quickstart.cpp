@@ -38,6 +38,7 @@ int main() {
       });
   auto transfer = *database->register_procedure<Transfer, Nothing>(
       "transfer", [=](Transaction& txn, const Transfer& order) -> Result<Nothing> {
+        if (order.from == order.to || order.amount.units <= 0) return txn.abort("not a transfer");
         auto from = txn.get_for_update<&Account::balance>(by_id, order.from);
         if (!from) return from.error();
         auto to = txn.get_for_update<&Account::balance>(by_id, order.to);
@@ -51,8 +52,9 @@ int main() {
   for (const Account& account : {Account{1, {"Ada"}, {100'00}}, Account{2, {"Grace"}, {50'00}}}) {
     if (auto opened = database->call(open, account).get(); !opened) return 1;
   }
-  for (const int64_t cents : {30'00, 300'00}) {
-    auto moved = database->call(transfer, Transfer{1, 2, {cents}}).get();
+  for (const Transfer& order :
+       {Transfer{1, 2, {30'00}}, Transfer{1, 2, {300'00}}, Transfer{1, 1, {30'00}}}) {
+    auto moved = database->call(transfer, order).get();
     std::puts(moved ? "moved" : moved.error().to_string().c_str());
   }
 

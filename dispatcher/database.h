@@ -223,7 +223,8 @@ class Database {
   // space) tries the save again.
   base::Result<void> close();
   // Closes without saving, as a crash would: what was saved last stays, and the log. But a database
-  // which open() made is gone from its path, and the directory with it if open() made that too.
+  // which open() made, and which neither save() nor checkpoint() has saved since, is given up: it
+  // is gone from its path, and the directory with it if open() made that too.
   // kInvalidArgument, and nothing is done: as for close(), in a procedure or a completion. kClosed.
   base::Result<void> discard();
 

@@ -259,9 +259,24 @@ TEST_F(Saved, DiscardingADatabaseThatOpenMadeLeavesWhatWasThere) {
   std::filesystem::create_directory(path());
   auto bank = Bank::open({.path = path()});
   bank->fill(10);
-  ASSERT_TRUE(bank->database->save().ok());
   static_cast<void>(bank->database->discard());
   EXPECT_TRUE(std::filesystem::is_empty(path()));
+}
+
+TEST_F(Saved, DiscardingADatabaseThatWasMadeAndSavedLeavesItAsACrashWould) {
+  for (const auto save : {&Database::save, &Database::checkpoint}) {
+    std::filesystem::remove_all(path());
+    {
+      auto bank = Bank::open({.path = path()});
+      bank->fill(10);
+      ASSERT_TRUE((bank->database.get()->*save)().ok());
+      ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
+      ASSERT_TRUE(bank->database->discard().ok());
+    }
+    auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+    ASSERT_NE(bank, nullptr);
+    EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 1);
+  }
 }
 
 // A limit on file sizes stands for a full disk: writes beyond it fail. In a child process, since

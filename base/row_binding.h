@@ -41,6 +41,27 @@ struct MemberOf<Member> {
   using Cell = CellType;
 };
 
+namespace detail {
+template <class Cell>
+inline constexpr bool kIsCell = requires { sizeof(CellTraits<Cell>); };
+template <class Cell>
+inline constexpr bool kIsCell<Nullable<Cell>> = kIsCell<Cell>;
+}  // namespace detail
+
+// True if the struct is described, and each of its members is a cell (base/types.h).
+template <class Struct>
+consteval bool consists_of_cells() {
+  if constexpr (Described<Struct>) {
+    bool all = true;
+    boost::mp11::mp_for_each<Members<Struct>>([&](auto described) {
+      all = all && detail::kIsCell<typename MemberOf<decltype(described)::pointer>::Cell>;
+    });
+    return all;
+  } else {
+    return false;
+  }
+}
+
 // column_of<&District::d_ytd>: the position of a member in its row struct, from 0.
 template <auto Member>
 consteval uint16_t column_of() {
@@ -116,6 +137,9 @@ inline uint64_t columns_hash(const std::vector<BoundColumn>& columns) {
 
 template <Described Row>
 std::vector<BoundColumn> bound_columns() {
+  static_assert(consists_of_cells<Row>(),
+                "a row's members are cells: int32_t, int64_t, double, bool, or a type of "
+                "base/types.h (Decimal, Date, Timestamp, Char, Varchar, Text, Nullable of these)");
   static_assert(std::is_trivially_copyable_v<Row>, "a row is moved as bytes");
   std::vector<BoundColumn> columns;
   alignas(Row) static const std::byte storage[sizeof(Row)] = {};

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ inline constexpr size_t kProcedureStructBytesMax = size_t{1} << 20;
 namespace detail {
 template <class Struct>
 consteval uint64_t cells_hash_of() {
-  if constexpr (base::Described<Struct>) {
+  if constexpr (base::consists_of_cells<Struct>()) {
     return base::columns_hash<Struct>();
   } else {
     return base::ColumnsHash().value();
@@ -94,7 +95,7 @@ struct Nothing {};  // for a procedure without arguments or without a reply
 namespace detail {
 template <class Struct>
 std::vector<base::BoundColumn> cells_of() {
-  if constexpr (base::Described<Struct>) {
+  if constexpr (base::consists_of_cells<Struct>()) {
     return base::bound_columns<Struct>();
   } else {
     return {};
@@ -111,8 +112,15 @@ consteval bool points_elsewhere() {
       found = found || points_elsewhere<Cell>();
     });
     return found;
-  } else if constexpr (requires { base::CellTraits<Struct>::kType; }) {
+  } else if constexpr (base::detail::kIsCell<Struct>) {
     return !base::CellTraits<Struct>::kType.is_inline();
+  } else if constexpr (std::is_array_v<Struct>) {
+    return points_elsewhere<std::remove_extent_t<Struct>>();
+  } else if constexpr (requires {
+                         std::tuple_size<Struct>::value;
+                         typename Struct::value_type;
+                       }) {
+    return points_elsewhere<typename Struct::value_type>();  // std::array
   } else {
     return false;
   }
@@ -132,8 +140,12 @@ inline base::Error beyond_its_type(const std::string& procedure, const char* wha
 template <class Arguments, class Reply, class Body>
 ProcedureDefinition define_procedure(std::string name, Body body,
                                      ProcedureOptions<Arguments> options = {}) {
-  static_assert(std::is_trivially_copyable_v<Arguments>, "arguments are logged as bytes");
-  static_assert(std::is_trivially_copyable_v<Reply>, "a reply is handed over as bytes");
+  static_assert(std::is_trivially_copyable_v<Arguments>,
+                "arguments are logged as bytes: use Varchar or Text for a std::string");
+  static_assert(std::is_trivially_copyable_v<Reply>,
+                "a reply is handed over as bytes: use Varchar for a std::string");
+  static_assert(!detail::points_elsewhere<Arguments>() || base::consists_of_cells<Arguments>(),
+                "the log copies what a Text points at only if all members are cells");
   static_assert(!detail::points_elsewhere<Reply>(),
                 "a long string that was read points into the database until the procedure returns; "
                 "a reply has strings of at most 64 bytes");

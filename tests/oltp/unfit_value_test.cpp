@@ -1,5 +1,6 @@
 // Values that their columns cannot hold: no key and no row has them, and none is cut to another.
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <limits>
@@ -163,6 +164,35 @@ static_assert(SetFrom<&Reading::value, int32_t> && SetFrom<&Reading::value, floa
 static_assert(!SetFrom<&Reading::value, int64_t> && !SetFrom<&Reading::value, long double>);
 static_assert(SetFrom<&Reading::is_final, bool>);
 static_assert(!SetFrom<&Reading::is_final, int32_t> && !SetFrom<&Reading::is_final, const char*>);
+
+enum class Colour : uint8_t { kRed, kBlue };
+struct Mixed {
+  int32_t id;
+  float share;
+  Colour colour;
+  std::array<int32_t, 3> numbers;
+};
+BOOST_DESCRIBE_STRUCT(Mixed, (), (id, share, colour, numbers))
+struct HalfCell {
+  base::Nullable<float> share;
+};
+BOOST_DESCRIBE_STRUCT(HalfCell, (), (share))
+struct TextList {
+  std::array<base::Text, 2> texts;
+};
+BOOST_DESCRIBE_STRUCT(TextList, (), (texts))
+
+static_assert(base::consists_of_cells<Account>() && !base::consists_of_cells<Mixed>());
+static_assert(!base::consists_of_cells<HalfCell>() && !base::consists_of_cells<Nothing>());
+static_assert(detail::points_elsewhere<TextList>() && !detail::points_elsewhere<Mixed>());
+
+TEST(ProcedureStructs, MayHaveMembersThatAreNoCells) {
+  const ProcedureDefinition mixed = define_procedure<Mixed, Mixed>(
+      "mixed", [](Transaction&, const Mixed& given) -> Result<Mixed> { return given; });
+  EXPECT_EQ(mixed.argument_bytes, sizeof(Mixed));
+  EXPECT_TRUE(mixed.argument_columns.empty());
+  EXPECT_TRUE(mixed.reply_columns.empty());
+}
 
 TEST(KeyParts, AnEnumeratorIsTheIntegerThatItsTypeHas) {
   enum class Wide : int64_t { kOne = 1, kBeyondInt = int64_t{1} << 32 };

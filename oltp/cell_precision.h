@@ -66,15 +66,23 @@ constexpr bool is_of_its_type(const base::Nullable<Cell>& cell) {
   return cell.is_null || is_of_its_type(cell.value);
 }
 
-// The name of the struct's first member that is not a value of its type, or nullptr.
+struct MemberBeyondItsType {
+  const char* name = nullptr;
+  bool is_string = false;  // else a decimal
+};
+
+// The struct's first member that is not a value of its type; its name is nullptr: there is none.
 template <class Struct>
-const char* member_beyond_its_type(const Struct& cells) {
-  const char* found = nullptr;
+MemberBeyondItsType member_beyond_its_type(const Struct& cells) {
+  MemberBeyondItsType found;
   if constexpr (base::Described<Struct>) {
     boost::mp11::mp_for_each<base::Members<Struct>>([&](auto described) {
       using Member = decltype(described);
-      if (!is_of_its_type(cells.*Member::pointer) && found == nullptr) [[unlikely]]
-        found = Member::name;
+      using Cell = typename base::MemberOf<Member::pointer>::Cell;
+      if constexpr (base::detail::kIsCell<Cell>) {
+        if (!is_of_its_type(cells.*Member::pointer) && found.name == nullptr) [[unlikely]]
+          found = {Member::name, base::CellTraits<Cell>::kType.is_string()};
+      }
     });
   }
   return found;

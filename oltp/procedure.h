@@ -127,10 +127,11 @@ consteval bool points_elsewhere() {
 }
 // The error for an overlong string, which would otherwise be cut silently when its bytes are read.
 inline base::Error beyond_its_type(const std::string& procedure, const char* what,
-                                   const char* member) {
+                                   const MemberBeyondItsType& member) {
   return {base::ErrorCode::kInvalidArgument,
-          "procedure \"" + procedure + "\", " + what + " \"" + member +
-              "\": the string is longer than its type, or the decimal has more digits"};
+          "procedure \"" + procedure + "\", " + what + " \"" + member.name + "\": the " +
+              (member.is_string ? "string is longer" : "decimal has more digits") +
+              " than its type"};
 }
 }  // namespace detail
 
@@ -162,12 +163,14 @@ ProcedureDefinition define_procedure(std::string name, Body body,
                         std::span<std::byte> reply) -> base::Result<void> {
     Arguments typed;
     std::memcpy(static_cast<void*>(&typed), arguments.data(), sizeof typed);
-    if (const char* const member = detail::member_beyond_its_type(typed)) [[unlikely]] {
+    if (const auto member = detail::member_beyond_its_type(typed); member.name != nullptr)
+        [[unlikely]] {
       return detail::beyond_its_type(name, "argument", member);
     }
     base::Result<Reply> result = body(txn, typed);
     if (!result) return result.error();
-    if (const char* const member = detail::member_beyond_its_type(*result)) [[unlikely]] {
+    if (const auto member = detail::member_beyond_its_type(*result); member.name != nullptr)
+        [[unlikely]] {
       return detail::beyond_its_type(name, "reply", member);
     }
     if (!reply.empty()) std::memcpy(reply.data(), &*result, sizeof(Reply));

@@ -143,13 +143,15 @@ TEST_F(ProcedureMistake, ArgumentsAndRepliesBeyondTheirTypesAreRefused) {
     const auto replied = database().call(echo, label).get();
     return replied.ok() ? "none" : replied.error().to_string();
   };
-  const std::string tail = ": the string is longer than its type, or the decimal has more digits";
+  const std::string longer = ": the string is longer than its type";
+  const std::string larger = ": the decimal has more digits than its type";
   EXPECT_EQ(message({"fives", {}}),
-            "invalid argument: procedure \"echo\", argument \"text\"" + tail);
+            "invalid argument: procedure \"echo\", argument \"text\"" + longer);
   EXPECT_EQ(message({"", {-10'000}}),
-            "invalid argument: procedure \"echo\", argument \"amount\"" + tail);
-  EXPECT_EQ(message({"long", {}}), "invalid argument: procedure \"echo\", reply \"text\"" + tail);
-  EXPECT_EQ(message({"much", {}}), "invalid argument: procedure \"echo\", reply \"amount\"" + tail);
+            "invalid argument: procedure \"echo\", argument \"amount\"" + larger);
+  EXPECT_EQ(message({"long", {}}), "invalid argument: procedure \"echo\", reply \"text\"" + longer);
+  EXPECT_EQ(message({"much", {}}),
+            "invalid argument: procedure \"echo\", reply \"amount\"" + larger);
 }
 
 template <size_t kBytes>

@@ -116,11 +116,12 @@ base::Result<void> check_callable(const ProcedureSignature& procedure) {
   return {};
 }
 
-base::Result<Values> Database::call_by_name(std::string_view procedure,
-                                            std::span<const base::Value> arguments) {
-  if (auto allowed = state_->check_may_wait("call_by_name"); !allowed) return allowed.error();
-  if (auto ready = state_->recovered_for_call(); !ready) return ready.error();
-  const ProcedureSignature* signature = state_->procedures.find(procedure);
+base::Result<Values> Database::State::call_by_name(CallQueue* queue, std::string_view procedure,
+                                                   std::span<const base::Value> arguments,
+                                                   const CallOptions& how) {
+  if (auto allowed = check_may_wait("call_by_name"); !allowed) return allowed.error();
+  if (auto ready = recovered_for_call(); !ready) return ready.error();
+  const ProcedureSignature* signature = procedures.find(procedure);
   if (signature == nullptr) {
     return base::Error(base::ErrorCode::kNotFound, fmt::format("no procedure \"{}\"", procedure));
   }
@@ -128,11 +129,18 @@ base::Result<Values> Database::call_by_name(std::string_view procedure,
   auto call = make_call(*signature, arguments);
   if (!call) return call.error();
   std::future<base::Result<Values>> future = (*call)->promise.get_future();
-  auto submitted = state_->submit(
-      &(*call)->request, state_->oltp_dispatcher->queues().of(Priority::kNormal), CallOptions());
-  if (!submitted) return submitted.error();
+  if (auto submitted = submit(&(*call)->request, queue, how); !submitted) {
+    return submitted.error();
+  }
   static_cast<void>(call->release());  // finish() takes it back
   return future.get();
+}
+
+base::Result<Values> Database::call_by_name(std::string_view procedure,
+                                            std::span<const base::Value> arguments,
+                                            const CallOptions& options) {
+  return state_->call_by_name(state_->oltp_dispatcher->queues().of(options.priority), procedure,
+                              arguments, options);
 }
 
 }  // namespace diptych::dispatcher

@@ -28,6 +28,12 @@ base::Result<void> Client::submit(Request* request, const CallOptions& options) 
   return database_->state_->submit(request, calls_, options);
 }
 
+base::Result<std::vector<base::Value>> Client::call_by_name(std::string_view procedure,
+                                                            std::span<const base::Value> arguments,
+                                                            const CallOptions& options) {
+  return database_->state_->call_by_name(calls_, procedure, arguments, options);
+}
+
 base::Result<QueryResult> Client::query(std::string_view sql, const QueryOptions& options) {
   const std::string statement(sql);
   return std::move(query_batch(std::span(&statement, 1), options).front());

@@ -13,10 +13,12 @@
 
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dispatcher/database.h"
@@ -50,9 +52,25 @@ class Client {
     return detail::call(procedure, arguments,
                         [&](Request* request) { return submit(request, options); });
   }
+  template <class Arguments, class Reply>
+  Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
+                     Admission admission) {
+    return call(procedure, arguments, CallOptions{.admission = admission});
+  }
+  base::Result<std::vector<base::Value>> call_by_name(std::string_view procedure,
+                                                      std::span<const base::Value> arguments,
+                                                      const CallOptions& options = {});
   base::Result<void> submit(Request* request, const CallOptions& options);
+  base::Result<void> submit(Request* request, Admission admission) {
+    return submit(request, CallOptions{.admission = admission});
+  }
 
   base::Result<QueryResult> query(std::string_view sql, const QueryOptions& options = {});
+  // A template, since braces mean the options.
+  template <std::same_as<std::vector<base::Value>> Parameters>
+  base::Result<QueryResult> query(std::string_view sql, Parameters parameters) {
+    return query(sql, QueryOptions{.parameters = std::move(parameters)});
+  }
   std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements,
                                                      const QueryOptions& options = {});
   base::Result<RunningQuery> start_query(std::string_view sql, const QueryOptions& options = {});

@@ -37,6 +37,7 @@
 
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <span>
@@ -148,7 +149,8 @@ class Database {
   // By name, with one value per argument column; gives one value per reply column. kNotFound,
   // kInvalidArgument (number or types of the values; names the argument).
   base::Result<std::vector<base::Value>> call_by_name(std::string_view procedure,
-                                                      std::span<const base::Value> arguments);
+                                                      std::span<const base::Value> arguments,
+                                                      const CallOptions& options = {});
 
   // For many calls at a time without a thread each: the request's `complete` is called when it has
   // ended. Fails, without a completion, with kOverloaded (kRefuse), kDeadlineExceeded (it waited so
@@ -160,6 +162,12 @@ class Database {
 
   // `parameters` stand for $1, $2 and so on (olap/query.h).
   base::Result<QueryResult> query(std::string_view sql, std::vector<base::Value> parameters = {});
+  // A template, since braces mean the parameters here, and a client's options.
+  template <std::same_as<QueryOptions> Options>
+  base::Result<QueryResult> query(std::string_view sql, const Options& options) {
+    const std::string statement(sql);
+    return std::move(query_batch(std::span(&statement, 1), options).front());
+  }
   // All on one snapshot; results in the order of the statements.
   std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements,
                                                      const QueryOptions& options = {});

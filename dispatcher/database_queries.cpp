@@ -127,9 +127,7 @@ QueryResults Database::query_batch(std::span<const std::string> statements,
 
 base::Result<QueryResult> Database::query(std::string_view sql,
                                           std::vector<base::Value> parameters) {
-  const std::string statement(sql);
-  return std::move(
-      query_batch(std::span(&statement, 1), {.parameters = std::move(parameters)}).front());
+  return query(sql, QueryOptions{.parameters = std::move(parameters)});
 }
 
 base::Result<RunningQuery> Database::start_query(std::string_view sql,

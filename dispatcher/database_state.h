@@ -96,6 +96,9 @@ struct Database::State {
   // kWait is kRefuse on a dispatcher's thread.
   Admission admission_here(Admission wished) const;
   base::Result<void> submit(Request* request, CallQueue* queue, const CallOptions& call);
+  base::Result<std::vector<base::Value>> call_by_name(CallQueue* queue, std::string_view procedure,
+                                                      std::span<const base::Value> arguments,
+                                                      const CallOptions& how);
   base::Result<void> recovered_for_call();  // what fails is counted as a refused call
   // Queries: as the face's, of a queue's owner.
   QueryQueue* query_queue(Priority priority) const {

@@ -284,6 +284,30 @@ TEST_F(Overload, OptionsThatLeaveNoRoomAreRefused) {
   EXPECT_EQ(Database::open({.clients_max = 0}).code(), ErrorCode::kInvalidArgument);
 }
 
+// Whoever has one for the other need not look for another form.
+TEST_F(Overload, ADatabaseAndAClientAreCalledInTheSameForms) {
+  open({});
+  const auto client = *Client::connect(&database());
+  const auto use = [&](auto& face) {
+    EXPECT_TRUE(face.call(bank_->bump, {1, {}}, Admission::kWait).get().ok());
+    const std::vector<base::Value> arguments = {int64_t{1}, int64_t{0}};
+    EXPECT_TRUE(face.call_by_name("bump", arguments).ok());
+    EXPECT_TRUE(face.call_by_name("bump", arguments, {.admission = Admission::kRefuse}).ok());
+    EXPECT_EQ(face.call_by_name("bump", arguments, {.timeout_ns = 1}).code(),
+              ErrorCode::kDeadlineExceeded);
+    Request none;
+    EXPECT_EQ(face.submit(&none, Admission::kWait).code(), ErrorCode::kInvalidArgument);
+    const char* const sql = "SELECT count(*) FROM account WHERE id < $1";
+    EXPECT_TRUE(face.query(sql, std::vector<base::Value>{int64_t{5}}).ok());
+    EXPECT_TRUE(
+        face.query(sql, QueryOptions{.parameters = {int64_t{5}}, .timeout_ns = kForeverNs}).ok());
+    EXPECT_TRUE(face.query("SELECT 1").ok());
+  };
+  use(database());
+  use(*client);
+  EXPECT_EQ(bumps(), 6);
+}
+
 TEST(OverloadStress, EveryCallOfManyClientsIsAnsweredOnceHoweverItEnds) {
   auto bank = Bank::open({.partitions = 2, .queue_requests = 8, .client_requests = 4});
   bank->fill(10);

@@ -131,9 +131,8 @@ struct NamedIndex {
   const base::IndexSchema* index;
 };
 base::Result<NamedIndex> index_named(const base::Catalog& catalog, std::string_view name);
-// Fails with kInvalidArgument if the index has other columns.
-base::Result<void> check_columns(const base::IndexSchema& index,
-                                 std::span<const base::ColumnId> columns);
+// Fails with kInvalidArgument, naming both, if the index has other columns.
+base::Result<void> check_columns(const NamedIndex& found, std::span<const base::ColumnId> columns);
 }  // namespace detail
 
 template <base::Described Row>
@@ -153,7 +152,7 @@ base::Result<IndexRef<KeyMembers...>> bind_index(const base::Catalog& catalog,
   if (!found) return found.error();
   if (auto bound = base::check_binding<Row>(*found->table); !bound) return bound.error();
   const base::ColumnId columns[] = {base::kColumn<KeyMembers>...};
-  if (auto same = detail::check_columns(*found->index, columns); !same) return same.error();
+  if (auto same = detail::check_columns(*found, columns); !same) return same.error();
   return IndexRef<KeyMembers...>{found->index->id};
 }
 

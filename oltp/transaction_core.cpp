@@ -131,9 +131,12 @@ const base::Error& TransactionCore::misuse_of_unclaimed(const RowHandle& handle,
                               "group; the claim names other columns",
                               table.schema->column(id).name));
   }
-  return misuse(table,
-                "a row is written after this transaction has claimed or inserted it, and before it "
-                "erases it");
+  // acquire: may read another worker's Undo.
+  const uint64_t word = handle.slot->group(0).word.load(std::memory_order_acquire);
+  return misuse(table, worker_->is_own(word) && RowSlot::undo_of(word)->erased
+                           ? "a row is written after this transaction has erased it"
+                           : "a row is written that this transaction has neither claimed nor "
+                             "inserted");
 }
 
 uint64_t TransactionCore::random() {

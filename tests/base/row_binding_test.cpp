@@ -151,7 +151,19 @@ TEST_F(Mismatch, OfTheCount) {
   schema_.columns.push_back({"more", {.kind = TypeKind::kInt}});
   EXPECT_EQ(
       message(),
-      "row struct does not fit table \"pairs\": the struct has 2 members, the table 3 columns");
+      "row struct does not fit table \"pairs\": the struct has 2 members, the table 3 columns: "
+      "\"more\" is no member");
+  schema_.columns.insert(schema_.columns.begin(), {"first", {.kind = TypeKind::kInt}});
+  EXPECT_EQ(
+      message(),
+      "row struct does not fit table \"pairs\": the struct has 2 members, the table 4 columns: "
+      "member 1 is \"key\", column 1 is \"first\"");
+  schema_.columns.erase(schema_.columns.begin() + 2, schema_.columns.end());
+  schema_.columns.erase(schema_.columns.begin());
+  EXPECT_EQ(
+      message(),
+      "row struct does not fit table \"pairs\": the struct has 2 members, the table 1 columns: "
+      "\"amount\" is no column");
 }
 
 TEST_F(Mismatch, OfANameOrTheOrder) {

@@ -153,7 +153,7 @@ TEST_P(ColumnGroup, AColumnWhoseGroupIsNotClaimedIsNotWritten) {
     txn.update(made_up, set<&Parcel::weight>(1));
     return {};
   });
-  EXPECT_THAT(unclaimed.error().message, HasSubstr("after this transaction has claimed"));
+  EXPECT_THAT(unclaimed.error().message, HasSubstr("neither claimed nor inserted"));
   const auto erased = bank.run([&](Transaction& txn) -> Result<void> {
     auto row = txn.get_for_update<&Parcel::weight>(bank.parcel_pkey, 1);
     txn.erase(*row);

@@ -324,6 +324,25 @@ void expect_misuse(Bank* bank, const std::function<void(Transaction&)>& mistake,
   EXPECT_EQ(bank->replica.table(0), before);
 }
 
+TEST(Misuse, ABindingThatFailsNamesWhatThereIs) {
+  Bank bank;
+  const auto swapped =
+      bind_index<&Account::balance, &Account::branch>(bank.catalog, "account_balance");
+  ASSERT_FALSE(swapped.ok());
+  EXPECT_EQ(swapped.error().message,
+            "index \"account_balance\" is of (branch, balance), asked for with (balance, branch)");
+  const auto index = bind_index<&Account::id>(bank.catalog, "ACCOUNT_pkey");
+  ASSERT_FALSE(index.ok());
+  EXPECT_THAT(index.error().message,
+              ::testing::StartsWith("no index \"ACCOUNT_pkey\"; did you mean \"account_pkey\"?"));
+  const auto table = bind_table<Account>(bank.catalog, "Account");
+  ASSERT_FALSE(table.ok());
+  EXPECT_EQ(table.error().to_string(),
+            "not found: no table \"Account\"; did you mean \"account\"? DDL makes names lower case "
+            "unless they are in quotes");
+  EXPECT_EQ(bind_table<Account>(bank.catalog, "acount").error().message, "no table \"acount\"");
+}
+
 TEST(Misuse, AnErasedRowIsNotUsed) {
   Bank bank;
   ASSERT_TRUE(bank.put(1, 7, "ann", 50));
@@ -334,7 +353,7 @@ TEST(Misuse, AnErasedRowIsNotUsed) {
         txn.erase(*row);
         txn.update(*row, set<&Account::balance>(1));
       },
-      "before it erases it");
+      "a row is written after this transaction has erased it");
   expect_misuse(
       &bank,
       [&](Transaction& txn) {
@@ -342,7 +361,7 @@ TEST(Misuse, AnErasedRowIsNotUsed) {
         txn.erase(*row);
         txn.erase(*row);
       },
-      "before it erases it");
+      "a row is written after this transaction has erased it");
 }
 
 TEST(Misuse, ARowIsClaimedBeforeItIsWritten) {
@@ -365,7 +384,7 @@ TEST(Misuse, ARowIsClaimedBeforeItIsWritten) {
         const RowHandle found = txn.find<&Account::balance>(bank.account_pkey, 1)->handle;
         txn.update(Claimed<Account, int64_t>{found, 0}, set<&Account::balance>(1));
       },
-      "after this transaction has claimed or inserted it");
+      "a row is written that this transaction has neither claimed nor inserted");
 }
 
 TEST(Misuse, PrimaryKeysStay) {

@@ -271,7 +271,7 @@ namespace {
 
 base::Error in_use(const std::string& directory) {
   return {base::ErrorCode::kInUse,
-          fmt::format("another process has {} open; close it first", directory)};
+          fmt::format("this or another process has {} open; close it first", directory)};
 }
 
 }  // namespace

@@ -188,6 +188,7 @@ std::vector<LogExtent> extents_of(const LogContents& contents) {
 }
 
 base::Result<std::optional<BackupVids>> read_backup(const std::string& directory) {
+  if (auto whole = check_path(directory); !whole) return whole.error();
   if (is_there(directory + kMarkName)) {
     auto vids = read_mark(directory + kMarkName);
     if (!vids) return vids.error();
@@ -225,6 +226,7 @@ base::Result<void> check_is_outside(const std::string& path, const std::string& 
 
 base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path,
                                                          const char* file) {
+  if (auto whole = check_path(path); !whole) return whole.error();
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) {
     return base::Error(base::ErrorCode::kInvalidArgument,

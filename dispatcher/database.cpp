@@ -399,6 +399,7 @@ Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& given) try {
   if (auto checked = check_options(given); !checked) return checked.error();
+  if (auto whole = check_path(given.path); !whole) return whole.error();
   DatabaseOptions options = given;
   options.apply_interval_ns = std::min(given.apply_interval_ns, kForeverNs);
   options.checkpoint_interval_ns = std::min(given.checkpoint_interval_ns, kForeverNs);

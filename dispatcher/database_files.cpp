@@ -121,6 +121,13 @@ base::Result<bool> make_directory(const std::string& path) {
 
 }  // namespace
 
+base::Result<void> check_path(const std::string& path) {
+  const size_t zero = path.find('\0');
+  if (zero == std::string::npos) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     fmt::format("the path has a 0 byte, behind \"{}\"", path.substr(0, zero)));
+}
+
 base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode) {
   bool made = false;
   auto found = is_directory(path);
@@ -145,6 +152,7 @@ base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode
 }
 
 base::Result<DatabaseDirectory> open_directory_to_read(const std::string& path) {
+  if (auto whole = check_path(path); !whole) return whole.error();
   if (auto found = is_directory(path); !found) return found.error();
   if (auto checked = check_contents(path, OpenMode::kOpen); !checked) return checked.error();
   return read_locked(path, OpenMode::kOpen, storage::DirectoryLock::acquire_to_read(path));

@@ -27,6 +27,8 @@ struct DatabaseDirectory {
   Made made = Made::kNothing;
 };
 
+// kInvalidArgument: it has a 0 byte, at which the system would cut it, and find another directory.
+base::Result<void> check_path(const std::string& path);
 // Errors as Database::open's. A directory that it made is gone again where it fails.
 base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode);
 // kOpen for who changes nothing in it: it may lie on a read-only file system (DirectoryLock says

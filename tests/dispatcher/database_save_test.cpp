@@ -279,6 +279,17 @@ TEST_F(Saved, DiscardingADatabaseThatWasMadeAndSavedLeavesItAsACrashWould) {
   }
 }
 
+TEST_F(Saved, APathWithAZeroByteIsRefusedAndNotCutThere) {
+  const std::string cut = path() + std::string(1, '\0') + "else";
+  const auto opened = Database::open({.path = cut});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().to_string(),
+            "invalid argument: the path has a 0 byte, behind \"" + path() + "\"");
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  const auto bank = Bank::open({.path = path()});
+  EXPECT_EQ(bank->database->backup(path("copy") + cut).code(), ErrorCode::kInvalidArgument);
+}
+
 // A limit on file sizes stands for a full disk: writes beyond it fail. In a child process, since
 // the limit is the process's.
 void expect_full_disk_to_be_survived(const std::string& path) {

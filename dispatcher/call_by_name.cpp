@@ -75,6 +75,10 @@ base::Result<std::unique_ptr<NamedCall>> make_call(const ProcedureSignature& pro
   call->arguments.resize(procedure.argument_bytes);
   call->reply.resize(procedure.reply_bytes);
   for (size_t i = 0; i < columns.size(); ++i) {
+    if (base::is_null(call->values[i]) && columns[i].nullability == base::Nullability::kNotNull) {
+      return unfit(procedure, fmt::format("argument {} \"{}\" is NULL, but it is a {} NOT NULL",
+                                          i + 1, columns[i].name, columns[i].type.to_string()));
+    }
     // A converted value must live as long as the cell that may point at it.
     if (!base::is_null(call->values[i])) {
       auto converted = base::convert_value(columns[i].type, call->values[i]);

@@ -27,6 +27,9 @@ struct DecimalValue {
 using Value = std::variant<std::monostate, bool, int64_t, double, DecimalValue, Date, Timestamp,
                            Interval, std::string>;
 
+// NULL by name: a Value of nullptr would be a string that is made of no characters at all.
+inline constexpr std::monostate kNull{};
+
 inline bool is_null(const Value& value) {
   return std::holds_alternative<std::monostate>(value);
 }

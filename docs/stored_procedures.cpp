@@ -1,9 +1,12 @@
 // The caller's side of docs/stored-procedures.md: loads the bank, calls it, and adds a procedure of
 // its own. Usage: stored_procedures SCHEMA.sql BANK.so
 
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -57,6 +60,46 @@ int failed(const base::Error& error) {
   return 1;
 }
 
+// Two accounts at once, past the log and without a procedure.
+base::Result<LoadReport> load_accounts(Database* database) {
+  auto accounts = *database->bind_table<Account>("account");
+  const Account rows[] = {{3, 8, {"Alan"}, {0}, 0, {}}, {4, 8, {"Edsger"}, {0}, 0, {}}};
+  bool given = false;
+  return database->load(accounts.table, [&]() -> base::Result<RowBatch> {
+    if (given) return RowBatch{};  // there are no more
+    given = true;
+    return RowBatch{reinterpret_cast<const std::byte*>(rows), std::size(rows)};
+  });
+}
+
+// A call that is under way, with all that its request points at.
+struct Sent {
+  Transfer order;
+  TransferReply reply{};
+  Request request{};
+
+  // On a thread of the database, once.
+  static void ended(Request* request) {
+    const std::unique_ptr<Sent> self(static_cast<Sent*>(request->context));
+    if (request->outcome)
+      std::printf("left: %ld cents\n", static_cast<long>(self->reply.left.units));
+    if (!request->outcome) failed(request->outcome.error());
+  }
+};
+
+base::Result<void> send(Database* database, const ProcedureRef<Transfer, TransferReply>& transfer,
+                        const Transfer& order) {
+  auto sent = std::make_unique<Sent>(Sent{.order = order});
+  sent->request.procedure = transfer.id;
+  sent->request.arguments = std::as_bytes(std::span(&sent->order, 1));
+  sent->request.reply = std::as_writable_bytes(std::span(&sent->reply, 1));
+  sent->request.context = sent.get();
+  sent->request.complete = &Sent::ended;
+  auto submitted = database->submit(&sent->request, Admission::kWait);
+  if (submitted) static_cast<void>(sent.release());  // ended() has it
+  return submitted;
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) return std::puts("usage: stored_procedures SCHEMA.sql BANK.so"), 2;
   auto database = *Database::open({});
@@ -98,4 +141,12 @@ int main(int argc, char** argv) {
   if (!statement) return failed(statement.error());
   for (const base::Value& value : *statement) std::printf("%s ", base::to_string(value).c_str());
   std::puts("");
+
+  auto bulk = load_accounts(database.get());
+  if (!bulk) return failed(bulk.error());
+  std::printf("loaded %d accounts\n", static_cast<int>(bulk->rows));
+  auto submitted = send(database.get(), transfer, Transfer{2, 3, {50'00}});
+  if (!submitted) return failed(submitted.error());
+  auto closed = database->close();  // the call has ended then
+  if (!closed) return failed(closed.error());
 }

@@ -516,10 +516,7 @@ base::Result<void> Database::save() {
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
-  auto saved = state_->checkpoints.save();
-  // relaxed: discard(), under the gate, comes after it or does not hear of it.
-  if (saved) state_->is_kept.store(true, std::memory_order_relaxed);
-  return saved;
+  return state_->checkpoints.save();
 }
 
 base::Result<void> Database::close() {
@@ -543,10 +540,7 @@ base::Result<void> Database::discard() {
   const BatchGate::Exclusive held = state_->stop_everything();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kClosed;
-  // relaxed: who saved it has been told before discarding it.
-  if (!state_->is_kept.load(std::memory_order_relaxed)) {
-    remove_made(state_->options.path, state_->made);
-  }
+  remove_made(state_->options.path, state_->made);
   state_->lock.reset();
   return {};
 }

@@ -230,9 +230,9 @@ class Database {
   // close() and save() are closed, and the data stays in memory: close() again (once there is
   // space) tries the save again.
   base::Result<void> close();
-  // Closes without saving, as a crash would: what was saved last stays, and the log. But a database
-  // which open() made, and which neither save() nor checkpoint() has saved since, is given up: it
-  // is gone from its path, and the directory with it if open() made that too.
+  // Closes without saving. A database that was there before open() is left as a crash leaves it:
+  // what was saved last, and the log. One that open() made is given up as a whole, whatever was
+  // saved of it: it is gone from its path, and the directory with it if open() made that too.
   // kInvalidArgument, and nothing is done: as for close(), in a procedure or a completion. kClosed.
   base::Result<void> discard();
 

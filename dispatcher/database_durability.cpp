@@ -123,10 +123,7 @@ base::Result<RebuildReport> Database::rebuild_primary() {
 base::Result<void> Database::checkpoint() {
   if (auto allowed = state_->check_may_wait("checkpoint"); !allowed) return allowed;
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
-  auto saved = state_->checkpoints.await();
-  // relaxed: who discards the database after it has been told of it.
-  if (saved) state_->is_kept.store(true, std::memory_order_relaxed);
-  return saved;
+  return state_->checkpoints.await();
 }
 
 }  // namespace diptych::dispatcher

@@ -167,7 +167,6 @@ struct Database::State {
   Phase phase = Phase::kOpen;                  // gate
   std::optional<base::Error> primary_failure;  // gate: it was lost, and could not be rebuilt
   Made made = Made::kNothing;                  // by open, at the path
-  std::atomic<bool> is_kept{false};            // writers: save, checkpoint; else discard removes it
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
   uint64_t manifest_bytes = storage::kManifestFieldBytes;  // gate: at most, with these
   TimeSpent primary_rebuilds;

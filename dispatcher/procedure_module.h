@@ -62,7 +62,7 @@ using oltp::Transaction;
 
 // To be raised with any change of what modules call or have inlined that `procedure_layout` does
 // not see: that of a format within its size (a hash entry's bits, a row's word), or a member moved.
-inline constexpr uint32_t kProcedureInterface = 3;
+inline constexpr uint32_t kProcedureInterface = 4;
 
 // Binds a module's tables and takes its procedures.
 class ProcedureRegistrar {

@@ -98,17 +98,8 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   const double rows = join.inner ? matched : std::max(probe.rows(), matched);
   const double unfiltered = std::max(probe.unfiltered, rows);
   const auto base = probe.base;
-  const bool is_plain = join.domain.id == 0;
-  Planned joined;
-  if (join.inner) {
-    joined = make_join(JoinKind::kInner, std::move(probe), std::move(build), std::move(conditions));
-  } else if (is_plain && asks_for_no_match(above, build)) {
-    joined = unmatched_rows(std::move(probe), std::move(build), std::move(conditions));
-  } else if (is_plain && pays_to_split(probe, build, conditions)) {
-    joined = split_left_join(std::move(probe), std::move(build), std::move(conditions), matched);
-  } else {
-    joined = make_join(JoinKind::kLeft, std::move(probe), std::move(build), std::move(conditions));
-  }
+  Planned joined = make_left_join(join, above, std::move(probe), std::move(build),
+                                  std::move(conditions), matched);
   joined.unfiltered = unfiltered;
   joined.base = base;
   const double share = selectivity(above);
@@ -116,6 +107,22 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   joined = make_filter(std::move(joined), std::move(above));
   joined.root->estimated_rows = std::max(1.0, rows * share);
   return joined;
+}
+
+// `matched`: the estimated rows of the inner join.
+Planned PlanBuilder::make_left_join(const LeftJoin& join, const Expressions& above,
+                                    Planned preserved, Planned optional, Expressions on,
+                                    double matched) {
+  // A scalar subquery's value fails where it has several rows.
+  const bool is_plain = !join.inner && !join.value && join.domain.id == 0;
+  if (is_plain && asks_for_no_match(above, optional)) {
+    return unmatched_rows(std::move(preserved), std::move(optional), std::move(on));
+  }
+  if (is_plain && pays_to_split(preserved, optional, on)) {
+    return split_left_join(std::move(preserved), std::move(optional), std::move(on), matched);
+  }
+  const JoinKind kind = join.inner ? JoinKind::kInner : JoinKind::kLeft;
+  return make_join(kind, std::move(preserved), std::move(optional), std::move(on));
 }
 
 double PlanBuilder::inner_join_rows(const Planned& probe, const Planned& build,

@@ -205,9 +205,9 @@ TEST_F(Modules, AnotherVersionOrLayoutIsRefusedBeforeItsCodeRuns) {
   const std::string magic(kProcedureModuleMagic, sizeof kProcedureModuleMagic);
   const std::string newer = magic + std::string("\x07\0\0\0", 4);
   expect_refused(load_bytes(module_with(magic, newer)), ErrorCode::kUnsupported,
-                 "version 7 of the procedure interface, this program has version 3");
-  static_assert(kProcedureInterface == 3, "as the module's bytes below say");
-  const std::string head = magic + std::string("\x03\0\0\0\x80\0\0\0", 8);
+                 "version 7 of the procedure interface, this program has version 4");
+  static_assert(kProcedureInterface == 4, "as the module's bytes below say");
+  const std::string head = magic + std::string("\x04\0\0\0\x80\0\0\0", 8);
   expect_refused(load_bytes(module_with(head, head + "!")), ErrorCode::kUnsupported,
                  "headers of another layout");
   expect_refused(load_bytes(module_with("libstdc++,", "libc++...,")), ErrorCode::kUnsupported,

@@ -225,7 +225,7 @@ TEST_P(SqlDocumentTest, SaysWhatExpressionsGive) {
     const size_t end = line.find(";  -- ");
     if (!line.starts_with("SELECT ") || end == std::string::npos) continue;
     SCOPED_TRACE(line);
-    const auto result = run(line.substr(0, end), 1);
+    const auto result = run(line.substr(0, end), 1, rows_);
     ASSERT_TRUE(result.ok()) << result.error().to_string();
     EXPECT_EQ(lines(result->rows, false), std::vector<std::string>{line.substr(end + 6)});
     ++checked;

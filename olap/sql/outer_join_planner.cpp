@@ -11,16 +11,18 @@ namespace diptych::olap {
 namespace {
 
 // A left join runs its sides twice (split_left_join) where its optional side has so many rows, and
-// so many times those that the preserved side's operators give.
+// so many times those that the preserved side's operators make.
 constexpr double kSplitRowsMin = 16 * 1024;
 constexpr double kSplitFactor = 6;
-// A row that a scan looks at, and its predicates drop, costs so much less than one that is given.
+// So many rows of a scan, which predicates and joins above it drop, cost what one costs that an
+// operator above makes.
 constexpr double kScannedRowsAsOne = 32;
 
-// Of all operators.
-double rows_given(const Operator& op) {
+// The rows that all operators make.
+double rows_made(const Operator& op) {
   double rows = op.estimated_rows;
-  for (const OperatorPtr& child : op.children) rows += rows_given(*child);
+  if (op.kind == OperatorKind::kScan) rows /= kScannedRowsAsOne;
+  for (const OperatorPtr& child : op.children) rows += rows_made(*child);
   return rows;
 }
 
@@ -168,7 +170,8 @@ bool PlanBuilder::pays_to_split(const Planned& preserved, const Planned& optiona
   while (scan->kind == OperatorKind::kFilter || scan->kind == OperatorKind::kProject) {
     scan = scan->children[0].get();
   }
-  const double work = rows_given(*preserved.root) + preserved.unfiltered / kScannedRowsAsOne;
+  const double work = preserved.rows() + rows_made(*preserved.root) +
+                      preserved.unfiltered / kScannedRowsAsOne;
   return scan->kind == OperatorKind::kScan && optional.rows() > kSplitRowsMin &&
          optional.rows() > kSplitFactor * work && has_equality(on) &&
          is_repeatable(*preserved.root) && !stays_between_rounds(preserved, optional);

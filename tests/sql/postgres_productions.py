@@ -32,7 +32,7 @@ PRODUCTIONS = {
         (1, "gcd({}, {})", ["int"] * 2), (1, "lcm(mod({}, 50), mod({}, 50))", ["int"] * 2),
         (1, "width_bucket({}, -5, 20, 4)", ["int"]),
         (1, "width_bucket({}, 100.0, -100.0, 7)", ["decimal"]),
-        (1, "octet_length({})", ["text"]), (1, "regexp_count({}, 'a')", ["text"]),
+        (1, "octet_length({}::text)", ["text"]), (1, "regexp_count({}, 'a')", ["text"]),
         (1, "regexp_instr({}, '[b-z]')", ["text"]),
         (1, "CAST(substring({} FROM '[0-9]') AS INT)", ["text"]),
         (1, "CAST(CAST({} AS TEXT) AS INT)", ["int"]), (1, "CAST({} AS INT)", ["bool"]),

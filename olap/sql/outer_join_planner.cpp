@@ -170,8 +170,8 @@ bool PlanBuilder::pays_to_split(const Planned& preserved, const Planned& optiona
   while (scan->kind == OperatorKind::kFilter || scan->kind == OperatorKind::kProject) {
     scan = scan->children[0].get();
   }
-  const double work = preserved.rows() + rows_made(*preserved.root) +
-                      preserved.unfiltered / kScannedRowsAsOne;
+  const double work =
+      preserved.rows() + rows_made(*preserved.root) + preserved.unfiltered / kScannedRowsAsOne;
   return scan->kind == OperatorKind::kScan && optional.rows() > kSplitRowsMin &&
          optional.rows() > kSplitFactor * work && has_equality(on) &&
          is_repeatable(*preserved.root) && !stays_between_rounds(preserved, optional);

@@ -157,6 +157,14 @@ bool is_cast_call(const PgQuery__FuncCall& call, std::string_view name) {
          std::find(std::begin(kTypes), std::end(kTypes), name) != std::end(kTypes);
 }
 
+// In a frame of its own, since calls nest.
+[[gnu::noinline]] BoundResult bind_folded(const SourceText& source, std::string_view name,
+                                          int64_t offset, std::vector<Bound> arguments) {
+  BoundResult bound = bind_function(source, name, offset, std::move(arguments));
+  if (bound) bound->expression = fold_call(std::move(bound->expression));
+  return bound;
+}
+
 }  // namespace
 
 BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
@@ -492,9 +500,7 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   }
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();
-  BoundResult bound = bind_function(source_, name, offset, *std::move(arguments));
-  if (bound) bound->expression = fold_constants(std::move(bound->expression));
-  return bound;
+  return bind_folded(source_, name, offset, *std::move(arguments));
 }
 
 BoundResult ExpressionBinder::sublink(const PgQuery__SubLink& subquery) {

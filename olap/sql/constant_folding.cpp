@@ -326,6 +326,18 @@ ExpressionPtr fold_operation(ExpressionPtr expression) {
   return make_literal(expression->type, *std::move(value));
 }
 
+// What making a call puts on its arguments at most: casts of them, the function, a cast of its
+// result, and a condition around it. Further ones would be walked again for each call of a nest.
+constexpr int kCallLevels = 4;
+
+ExpressionPtr fold_levels(ExpressionPtr expression, int levels) {
+  if (expression->children.empty()) return expression;
+  for (ExpressionPtr& child : expression->children) {
+    if (levels > 1) child = fold_levels(std::move(child), levels - 1);
+  }
+  return fold(std::move(expression));
+}
+
 }  // namespace
 
 ExpressionPtr fold(ExpressionPtr expression) {
@@ -339,10 +351,8 @@ ExpressionPtr fold(ExpressionPtr expression) {
   }
 }
 
-ExpressionPtr fold_constants(ExpressionPtr expression) {
-  if (expression->children.empty()) return expression;
-  for (ExpressionPtr& child : expression->children) child = fold_constants(std::move(child));
-  return fold(std::move(expression));
+ExpressionPtr fold_call(ExpressionPtr call) {
+  return fold_levels(std::move(call), kCallLevels);
 }
 
 ExpressionPtr negated(ExpressionPtr predicate) {

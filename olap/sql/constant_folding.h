@@ -16,8 +16,8 @@ namespace diptych::olap {
 // Folds the root of the tree, whose children are folded already.
 ExpressionPtr fold(ExpressionPtr expression);
 
-// Folds every node of a tree in which some may not be folded yet.
-ExpressionPtr fold_constants(ExpressionPtr expression);
+// Folds a call of a function, whose arguments are folded already: the levels that stand on them.
+ExpressionPtr fold_call(ExpressionPtr call);
 
 // NOT predicate.
 ExpressionPtr negated(ExpressionPtr predicate);

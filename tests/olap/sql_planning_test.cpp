@@ -144,6 +144,8 @@ TEST_F(SqlPlanningTest, ChainsOfWithQueriesAreFlat) {
   EXPECT_EQ(plan(chain_of_queries(201, "select * from c{}")),
             "unsupported: WITH queries that name each other over 200 deep is not supported yet "
             "(line 1, column 54: \"* from c0), c2 as (select ...\")");
+  // AddressSanitizer's frames of so many nested expressions take more than a stack.
+  if (diptych::test::kSanitized) return;
   std::string nested = "(select max(n) from c{})";
   for (size_t depth = 0; depth < 180; ++depth) nested = "abs(" + nested + ")";
   EXPECT_TRUE(plan(chain_of_queries(100, "select " + nested + " as n from child"))

@@ -277,15 +277,21 @@ Planned PlanBuilder::project(QueryBlock& block, Planned input) {
   return projected;
 }
 
+// The estimated number of different rows.
+double PlanBuilder::distinct_rows(const Planned& input) const {
+  double rows = 1;
+  for (const uint32_t slot : input.layout) rows *= estimator_.distinct(slot);
+  return std::min(rows, input.rows());
+}
+
 Planned PlanBuilder::distinct(Planned input) {
+  if (input.layout.empty()) return make_limit(std::move(input), 1, 0);
   Expressions keys;
-  double groups = 1;
   for (size_t i = 0; i < input.layout.size(); ++i) {
-    const uint32_t slot = input.layout[i];
-    keys.push_back(make_column(slot, input.root->output[i], input.root->output_nullable[i]));
-    groups *= estimator_.distinct(slot);
+    keys.push_back(
+        make_column(input.layout[i], input.root->output[i], input.root->output_nullable[i]));
   }
-  const double rows = std::min(groups, input.rows());
+  const double rows = distinct_rows(input);
   std::vector<uint32_t> layout = input.layout;
   Planned grouped = make_aggregate(std::move(input), std::move(keys), {}, layout);
   grouped.root->estimated_rows = std::max(1.0, rows);

@@ -40,6 +40,7 @@ class PlanBuilder {
   Planned add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries, Planned input);
   Planned project(QueryBlock& block, Planned input);
   Planned distinct(Planned input);
+  double distinct_rows(const Planned& input) const;
   Planned repeat(uint32_t times, Planned input);
   Planned sort_and_limit(QueryBlock& block, Planned input, Order order);
   void prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const;
@@ -103,7 +104,10 @@ class PlanBuilder {
 
   // set_planner.cpp: set operations and VALUES.
   Planned plan_set_operation(JoinMember& member, const SlotSet& needed);
-  Planned plan_set_input(JoinMember& member, size_t input, const std::vector<size_t>& columns);
+  Planned plan_set_input(JoinMember& member, size_t input, const std::vector<size_t>& columns,
+                         std::vector<uint32_t> slots);
+  Planned reduced(Planned side, double other_rows);
+  Planned join_sides(JoinMember& member);
   Planned count_sides(JoinMember& member);
   Planned plan_values(JoinMember& member, const SlotSet& needed);
 

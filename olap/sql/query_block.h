@@ -210,10 +210,11 @@ struct SetOperation {
   std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
   // By input: its outputs, represented as the result's types, which may have more digits.
   std::vector<Expressions> columns;
-  // For INTERSECT and EXCEPT: each row's marks of its side, and their counts by distinct row.
+  // For INTERSECT ALL and EXCEPT ALL: each row's marks of its side, their counts by distinct row,
+  // and how often the row is repeated.
   std::vector<uint32_t> marks;
   std::vector<uint32_t> counts;
-  uint32_t repeat = 0;  // with ALL: how often the row is repeated
+  uint32_t repeat = 0;
 };
 
 // The number of tables that the planner may have to join at once. A LEFT JOIN may become an inner

@@ -67,11 +67,11 @@ Planned PlanBuilder::plan_recursion(JoinMember& member) {
   const SetOperation& operation = *member.set_operation;
   std::vector<size_t> columns(member.slots.size());
   for (size_t c = 0; c < columns.size(); ++c) columns[c] = c;
-  Planned first = plan_set_input(member, 0, columns);
+  Planned first = plan_set_input(member, 0, columns, member.slots);
   const auto [round, is_new] = rounds_.emplace(operation.recursion, Round{&member, first.rows()});
   DIPTYCH_CHECK(is_new, "no recursion is in its own step");
   const uint32_t around = std::exchange(innermost_, operation.recursion);
-  Planned step = plan_set_input(member, 1, columns);
+  Planned step = plan_set_input(member, 1, columns, member.slots);
   innermost_ = around;
   rounds_.erase(round);
   return make_recursion(operation.recursion,

@@ -63,7 +63,7 @@ base::Result<void> SelectBinder::bind_set_operation(const PgQuery__SelectStmt& s
   const int64_t place = set_operation_before(source_, places.back());
   auto types = bind_set_columns(name_of(operation->kind), place, places, operation.get());
   if (!types) return types.error();
-  if (operation->kind != SetOperator::kUnion) {
+  if (operation->kind != SetOperator::kUnion && operation->all) {
     for (int side = 0; side < 2; ++side) {
       operation->marks.push_back(slots_.add({"", kBigIntType, true, nullptr, {}}));
       operation->counts.push_back(slots_.add({"", kBigIntType, false, nullptr, {}}));

@@ -185,7 +185,7 @@ Task PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
 }
 
 Task PlanRunner::run_rows(const Operator& op, const StageFactory& sink) {
-  if (const Operator* const window = window_of_first_rows(op)) first_row_windows_.insert(window);
+  if (const auto numbers = leading_numbers(op)) leading_.emplace(numbers->window, numbers->most);
   LimitCounter counter(op.offset, op.limit);
   const StageFactory stage = [&](uint32_t worker) -> StagePtr {
     switch (op.kind) {
@@ -471,7 +471,7 @@ Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
 Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
   if (!repeated.has_value()) {
-    if (first_row_windows_.contains(&op)) co_return co_await run_first_rows(op, sink);
+    if (leading_.contains(&op)) co_return co_await run_leading_rows(op, sink);
     if (are_totals(op)) co_return co_await run_window_totals(op, sink);
   }
   std::unique_ptr<WindowRows> computed;
@@ -485,24 +485,23 @@ Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   run_kept_rows(op, *rows->table, kOneWorker, sink);
 }
 
-Task PlanRunner::run_first_rows(const Operator& op, const StageFactory& sink) {
-  std::vector<std::unique_ptr<FirstRows>> parts(context_.arena->threads());
+Task PlanRunner::run_leading_rows(const Operator& op, const StageFactory& sink) {
+  const LeadingNumbers numbers{&op, leading_.at(&op)};
+  std::vector<std::unique_ptr<LeadingRows>> parts(context_.arena->threads());
   const StageFactory collect = [&](uint32_t worker) {
-    parts[worker] = std::make_unique<FirstRows>(context_, op, *needed_);
-    return std::make_unique<CollectStage<FirstRows>>(parts[worker].get());
+    parts[worker] = std::make_unique<LeadingRows>(context_, numbers, *needed_);
+    return std::make_unique<CollectStage<LeadingRows>>(parts[worker].get());
   };
   co_await run(*op.children[0], collect);
-  parts = made_parts(std::move(parts), context_, op, *needed_);
-  FirstRows& rows = *parts[0];
+  parts = made_parts(std::move(parts), context_, numbers, *needed_);
+  LeadingRows& rows = *parts[0];
   {
     const MeterScope scope(context_.meter, op);
-    for (size_t part = 1; part < parts.size(); ++part) {
-      rows.absorb(*parts[part]);
-      parts[part].reset();
-    }
+    rows.finish(std::span(parts).subspan(1));
+    parts.resize(1);
   }
   say_memory(op, rows.memory_bytes());
-  say_shared(op, "the first row of each partition, unsorted");
+  say_shared(op, "the leading rows of each partition, without a sort of the others");
   run_kept_rows(op, rows, kOneWorker, sink);
 }
 

@@ -31,7 +31,7 @@
 #include "olap/execution/scan/top_bound.h"
 #include "olap/execution/task.h"
 #include "olap/execution/threads/workers.h"
-#include "olap/execution/window/first_rows.h"
+#include "olap/execution/window/leading_rows.h"
 #include "olap/execution/window/window.h"
 #include "olap/plan.h"
 
@@ -102,7 +102,7 @@ class PlanRunner {
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);
   Task run_window(const Operator& op, const StageFactory& sink);
-  Task run_first_rows(const Operator& op, const StageFactory& sink);
+  Task run_leading_rows(const Operator& op, const StageFactory& sink);
   Task run_window_totals(const Operator& op, const StageFactory& sink);
   Task compute_window(const Operator& op, std::unique_ptr<WindowRows>* rows);
 
@@ -136,7 +136,8 @@ class PlanRunner {
   // Tables that are no longer probed but to whose rows others refer.
   std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> referred_tables_;
   std::set<const Operator*> keyed_by_build_row_;  // GROUP BYs whose groups are being read
-  std::set<const Operator*> first_row_windows_;   // windows of which filters keep first rows only
+  std::unordered_map<const Operator*, uint64_t>
+      leading_;  // windows, and the numbers that a filter keeps
   // By scan: joins above it whose tables are built.
   std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;
   std::unordered_map<const Operator*, TopBound*> top_bounds_;  // by scan: the running sort's bound

@@ -3,9 +3,9 @@
 //
 // The rows are not sorted as a whole. Partitions are numbered like the groups of a GROUP BY. A row
 // is a candidate unless it comes behind its partition's bound: the last of the leading rows that
-// were known when the candidates were last sorted. They are sorted, and those that do not lead are
-// dropped, when these may be as many as the others. Rows are compared by the first sort key's 8-byte prefix
-// (sort_prefix.h), then by the full keys. Of rows with equal keys, the earliest comes first.
+// were known when the candidates were last sorted. This happens when the rows that do not lead may
+// be as many as the others; they are dropped. Rows are compared by the first sort key's 8-byte
+// prefix (sort_prefix.h), then by the full keys. Of rows with equal keys, the earliest comes first.
 //
 // If one row of each partition is wanted, the bound is that row, and nothing is ever sorted.
 //
@@ -35,8 +35,8 @@ struct LeadingNumbers {
   const Operator* window;
   uint64_t most;
 };
-// nullopt unless the filter bounds row_number(), rank() or dense_rank(), the window computes nothing
-// else, and the bound is small (kLeadingNumbersMax).
+// nullopt unless the filter bounds row_number(), rank() or dense_rank() to few numbers
+// (kLeadingNumbersMax), and the window computes nothing else.
 std::optional<LeadingNumbers> leading_numbers(const Operator& filter);
 
 class LeadingRows {

@@ -17,7 +17,7 @@ DOCUMENT, SOURCE, PROGRAM = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 class ArrowExportTest(unittest.TestCase):
     def test_the_code_is_the_example_and_prints_what_is_shown(self) -> None:
         text = DOCUMENT.read_text()
-        shown = blocks(text[text.index("## Results as Arrow"):])
+        shown = blocks(text[text.index("## Results as Arrow"):text.index("### From Python")])
         self.assertEqual([language for language, _ in shown], ["cpp", ""])
         source = SOURCE.read_text()
         self.assertEqual(shown[0][1], source[source.index("int main()"):])

@@ -15,7 +15,7 @@ constexpr const char* kChExamples =
     "  diptych bench ch --warehouses 10 --transaction-clients 64 --query-clients 16 \\\n"
     "      --seconds 60 --queries templates --constant-size --json ch.json\n\n"
     "Afterwards TPC-C's consistency conditions are checked on both replicas, and every row of\n"
-    "every table is compared between them. Exits with 1 where anything is wrong.\n";
+    "every table is compared between them. Exits with 1 if anything is wrong.\n";
 
 class BenchChCommand : public Command {
  public:

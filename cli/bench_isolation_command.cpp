@@ -17,7 +17,7 @@ constexpr const char* kIsolationExamples =
     "  diptych bench isolation --warehouses 10 --seconds 10 --transaction-clients 0,1,16,64 \\\n"
     "      --query-clients 0,1,8 --json isolation.json\n\n"
     "A 0 in both lists makes the cells of one side alone, against which losses are counted.\n"
-    "The page needs no network. Exits with 1 where the replicas differ or a consistency\n"
+    "The page needs no network. Exits with 1 if the replicas differ or a consistency\n"
     "condition is violated.\n";
 
 class BenchIsolationCommand : public Command {

@@ -92,7 +92,7 @@ void add_queries(CLI::App& app, workloads::QuerySet* queries) {
 void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level) {
   using dispatcher::IsolationLevel;
   add_choice<IsolationLevel>(
-      app, "--isolation", "Of transactions: snapshot or serializable; default snapshot",
+      app, "--isolation", "Of the transactions: snapshot or serializable; default snapshot",
       {{"snapshot", IsolationLevel::kSnapshot}, {"serializable", IsolationLevel::kSerializable}},
       level)
       ->option_text("LEVEL");
@@ -146,7 +146,7 @@ void add_keep(CLI::App& app, std::string* path) {
 void add_log(CLI::App& app, dispatcher::LogMode* log) {
   using dispatcher::LogMode;
   add_choice<LogMode>(
-      app, "--log", "command, physical or none, of a database that is kept; default none",
+      app, "--log", "With --keep: command, physical or none; default none",
       {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}, {"none", LogMode::kNone}},
       log)
       ->option_text("LOG");

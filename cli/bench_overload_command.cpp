@@ -16,7 +16,7 @@ constexpr const char* kOverloadExamples =
     "  diptych bench overload --warehouses 2 --queue 4096 --timeout 5 --json overload.json\n"
     "  diptych bench overload --warehouses 2 --keep /tmp/kept --log command\n\n"
     "Finds the rate that the database sustains, then offers 0.5, 0.9, 1 and 2 times as much in an\n"
-    "open loop. Exits with 1 where a call fails other than by being refused or late, a\n"
+    "open loop. Exits with 1 if a call fails other than by being refused or late, a\n"
     "consistency condition is violated or the replicas differ afterwards.\n";
 
 class BenchOverloadCommand : public Command {

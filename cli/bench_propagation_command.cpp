@@ -17,9 +17,9 @@ constexpr const char* kPropagationExamples =
     "  diptych bench propagation --warehouses 10 --mode row --json row.json\n"
     "  diptych bench propagation --warehouses 10 --blocks plain\n"
     "  diptych bench propagation --warehouses 4 --round 1000 --constant-size\n\n"
-    "Time is the CPU time of the thread that applies; making the updates is not counted, and\n"
-    "compaction in between, which makes and freezes blocks, is on lines of its own.\n"
-    "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
+    "Time is the CPU time of the thread that applies. Making the updates is not counted, and\n"
+    "compaction in between, which makes and freezes blocks, has lines of its own.\n"
+    "Exits with 1 if a consistency condition is violated or the replicas differ.\n";
 
 class BenchPropagationCommand : public Command {
  public:

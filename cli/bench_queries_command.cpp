@@ -13,9 +13,9 @@ constexpr const char* kQueriesExamples =
     "  diptych bench queries --warehouses 10 --threads 2\n"
     "  diptych bench queries --warehouses 10 --threads 2 --queries templates --clients 1,16,256\n"
     "  diptych bench queries --warehouses 10 --aged --json aged.json\n\n"
-    "Without --clients, each CH query runs alone, one after the other, several rounds. With it,\n"
-    "so many clients ask at once, each its next query when the last one is answered.\n"
-    "--aged runs TPC-C before, until half as many order lines as were loaded have been added.\n";
+    "Without --clients, the CH queries run one at a time, in several rounds. With it, that many\n"
+    "clients ask at once, each its next query when the last one is answered. --aged first runs\n"
+    "TPC-C, until half as many order lines have been added as were loaded.\n";
 
 class BenchQueriesCommand : public Command {
  public:

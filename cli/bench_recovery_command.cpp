@@ -14,8 +14,8 @@ constexpr double kRecoverySecondsMax = 3600;
 constexpr const char* kRecoveryExamples =
     "  diptych bench recovery --warehouses 10\n"
     "  diptych bench recovery --warehouses 4 --seconds 10 --json recovery.json\n\n"
-    "A loaded database is opened with cold files; then TPC-C runs with a log, the database is\n"
-    "left as a crash would leave it, and its log is replayed. Exits with 1 where a consistency\n"
+    "A loaded database is opened with cold files. Then TPC-C runs with a log, the database is\n"
+    "left as a crash would leave it, and its log is replayed. Exits with 1 if a consistency\n"
     "condition is violated or the replicas differ afterwards.\n";
 
 class BenchRecoveryCommand : public Command {

@@ -14,10 +14,13 @@ constexpr double kScanSecondsMax = 3600;
 constexpr const char* kScanExamples =
     "  diptych bench scan --warehouses 10\n"
     "  diptych bench scan --warehouses 10 --cold --json cold.json\n\n"
-    "From memory: numbers are summed and texts compared, frozen; after half of the rows were\n"
-    "updated (with values of their block; extended: with new ones); and frozen again; beside what\n"
-    "the same threads read of plain memory. And how fast one thread encodes all blocks. Cold: all\n"
-    "blocks are read from disk with a small memory, beside raw reads of the same chunks.\n";
+    "From memory, numbers are summed and texts compared in four stages: frozen; after half of the\n"
+    "rows were updated with values of their block; after updates with new values (\"extended\");\n"
+    "and frozen again. Each is compared with how fast the same threads read plain memory. "
+    "Encoding\n"
+    "all blocks with one thread is measured too. With --cold, all blocks are read from disk with "
+    "a\n"
+    "small memory, in turns with raw reads of the same chunks.\n";
 
 class BenchScanCommand : public Command {
  public:

@@ -17,7 +17,7 @@ constexpr const char* kTpccExamples =
     "  diptych bench tpcc --warehouses 4 --workers 2 --seconds 10 --json tpcc.json\n"
     "  diptych bench tpcc --warehouses 4 --workers 2 --isolation serializable\n"
     "  diptych bench tpcc --warehouses 4 --keep /tmp/kept --log command --checkpoint-seconds 1\n\n"
-    "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
+    "Exits with 1 if a consistency condition is violated or the replicas differ.\n";
 
 class BenchTpccCommand : public Command {
  public:
@@ -44,19 +44,18 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
               "Seconds before measuring; default 1");
   using Choices = std::map<std::string, bool>;
   add_isolation(app(), &options_.isolation);
-  add_choice(app(), "--export", "on or off: export updates to the replica; default on",
+  add_choice(app(), "--export", "Whether updates are exported to the replica; default on",
              Choices{{"on", true}, {"off", false}}, &options_.export_updates)
       ->option_text("on|off");
   add_log(app(), &options_.log);
   app()
       .add_option("--checkpoint-seconds", options_.checkpoint_seconds,
-                  "A checkpoint this long after the one before, of a database that is kept; "
-                  "default none")
+                  "Seconds from one checkpoint to the next, with --keep; default none")
       ->transform(number_between(0.0, kCheckpointSecondsMax))
       ->option_text("S");
   app()
       .add_option("--checkpoint-rate", options_.checkpoint_mib_per_second,
-                  "How much they write at most; default 32")
+                  "How fast a checkpoint may write; default 32")
       ->transform(number_between(0.001, kCheckpointRateMax))
       ->option_text("MIB/S");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");

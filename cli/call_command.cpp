@@ -26,9 +26,9 @@ constexpr const char* kCallExamples =
     "  diptych call bank --procedures bank.so --list\n"
     "  diptych call bank --procedures bank.so statement 1 --format json\n"
     "  diptych call bank --procedures bank.so -- open_account 3 7 --Ada-- 50\n\n"
-    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\". Behind\n"
-    "-- nothing is taken for an option, whatever it begins with. There is no server: the command\n"
-    "opens the database itself, and one process has it open at a time.\n";
+    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\". After\n"
+    "--, nothing is taken for an option. There is no server: the command opens the database\n"
+    "itself, and only one process can have it open at a time.\n";
 
 // A procedure's name where it is not found: those that there are.
 std::string names(const std::vector<ProcedureDescription>& procedures) {

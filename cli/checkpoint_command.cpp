@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kCheckpointExamples =
     "  diptych checkpoint shop\n"
     "  diptych checkpoint bank --procedures bank.so\n\n"
-    "A database that was not closed has a log, which is replayed: give the libraries whose\n"
-    "procedures it calls (diptych verify names them). TPC-C's own are in the program.\n";
+    "A database that was not closed has a log, which is replayed. Give the libraries that have\n"
+    "the procedures it calls; diptych verify names these. TPC-C's own are in the program.\n";
 
 class CheckpointCommand : public Command {
  public:

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kDdlExamples =
     "  diptych ddl shop -c \"CREATE INDEX by_day ON orders (o_date)\"\n"
     "  diptych ddl shop -f more_tables.sql\n\n"
-    "CREATE TABLE and CREATE INDEX, as docs/sql.md has them; there is no DROP and no ALTER. Where\n"
-    "a statement fails, those before it stay.\n";
+    "docs/sql.md describes CREATE TABLE and CREATE INDEX; there is no DROP and no ALTER. If a\n"
+    "statement fails, those before it stay.\n";
 
 // What the newer catalog has and the older has not, a line each.
 std::string made_since(const base::Catalog& older, const base::Catalog& newer) {

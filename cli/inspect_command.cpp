@@ -18,9 +18,9 @@ constexpr const char* kInspectExamples =
     "  diptych inspect shop\n"
     "  diptych inspect shop --verify\n"
     "  diptych inspect shop --json shop.json\n\n"
-    "The database must not be open. A ratio is compressed by uncompressed bytes; the latter are\n"
-    "those of the values: numbers by their width, texts 4 bytes and their own, null bits.\n"
-    "Exits with 1 where a chunk is damaged, or the log.\n";
+    "The database must not be open. A ratio is compressed bytes by uncompressed ones, which count\n"
+    "numbers with the width of their type, texts with 4 bytes more than they have, and null bits.\n"
+    "Exits with 1 if a chunk or the log is damaged.\n";
 
 class InspectCommand : public Command {
  public:

@@ -27,9 +27,9 @@ constexpr const char* kLoadExamples =
     "  zcat orders.csv.gz | diptych load shop orders -\n"
     "  diptych load shop orders orders.tsv --delimiter $'\\t' --null NA\n\n"
     "The file's first line names columns of the table, in any order. Missing columns become\n"
-    "NULL. An empty field is NULL, \"\" is the empty string. If any row is rejected, nothing\n"
-    "is loaded. Foreign keys are declared for joins and are not enforced. There is no server: the\n"
-    "command opens the database itself, and one process has it open at a time.\n";
+    "NULL. An empty field is NULL, and \"\" is the empty string. If any row is rejected, nothing\n"
+    "is loaded. Foreign keys are not enforced. There is no server: the command opens the database\n"
+    "itself, and only one process can have it open at a time.\n";
 
 constexpr uint64_t kRowsPerProgress = 4096;
 

@@ -74,20 +74,21 @@ void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* by
 
 void add_memory_option(CLI::App& app, size_t* bytes) {
   add_mebibytes(app, "--memory",
-                "MiB that columns may take in memory, the rest is read when it is wanted; default "
-                "no limit",
+                "Memory for columns, in MiB; a query reads the rest from disk; default no limit",
                 bytes);
 }
 
 void add_query_memory_options(CLI::App& app, size_t* query_bytes, size_t* queries_bytes) {
-  add_mebibytes(app, "--query-memory",
-                "MiB that a query may keep, its result included, before it fails; default a "
-                "quarter of the machine's",
-                query_bytes);
-  add_mebibytes(app, "--queries-memory",
-                "The same of all statements together, results that are not printed yet included; "
-                "default half of the machine's",
-                queries_bytes);
+  add_mebibytes(
+      app, "--query-memory",
+      "Memory for a statement and its result, in MiB; over it, the statement fails; default "
+      "a quarter of the machine's",
+      query_bytes);
+  add_mebibytes(
+      app, "--queries-memory",
+      "The same for all statements together, with results that are not printed yet; default "
+      "half of the machine's",
+      queries_bytes);
 }
 
 void add_metrics_option(CLI::App& app, std::string* path) {

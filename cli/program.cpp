@@ -32,8 +32,9 @@ constexpr const char* kFooter =
     "  diptych inspect shop --verify\n"
     "  diptych backup shop shop-monday\n"
     "  diptych bench ch --warehouses 10 --transaction-clients 32 --query-clients 8 --seconds 30\n\n"
-    "Each subcommand has its own --help. Exit codes: 0 fine; 1 the work failed, or a check found\n"
-    "violations or differences; 2 the command line is wrong.\n";
+    "Each subcommand has its own --help. Exit codes: 0 if all is well; 1 if the work failed, or a\n"
+    "check found violations or differences; 2 if the command line is wrong. docs/operations.md\n"
+    "explains backups, memory, and what to do when a database does not open.\n";
 
 constexpr const char* kHint = "Run with --help for more information.";
 
@@ -47,8 +48,8 @@ constexpr const char* kBenchFooter =
     "  diptych bench queries --warehouses 10 --threads 2\n"
     "  diptych bench recovery --warehouses 10\n"
     "  diptych bench overload --warehouses 2\n\n"
-    "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas\n"
-    "end it.\n";
+    "If transactions ran, TPC-C's consistency conditions are checked at the end, and the two\n"
+    "replicas are compared. docs/benchmark-reports.md explains the reports.\n";
 
 // What is wrong with arguments that nothing takes: where a subcommand is missing, it is the first.
 std::string unexpected(const CLI::App& app) {

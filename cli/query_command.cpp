@@ -34,7 +34,7 @@ constexpr const char* kQueryExamples =
     "  diptych query shop -c \"SELECT * FROM orders WHERE o_id = $1\" --param 7\n"
     "  echo \"SELECT 1; SELECT 2\" | diptych query shop --format json\n\n"
     "All statements run as one batch on one snapshot of the data. There is no server: the command\n"
-    "opens the database itself, and one process has it open at a time.\n";
+    "opens the database itself, and only one process can have it open at a time.\n";
 
 // One object per statement, in their order; a failed one's has its error.
 void json_of(const std::vector<Result<QueryResult>>& results, const TextSink& sink) {

@@ -20,10 +20,11 @@ namespace {
 
 constexpr const char* kVerifyExamples =
     "  diptych verify shop\n\n"
-    "Reads every chunk and every frame of the log, of a database or a backup. It must not be\n"
-    "open. Exits with 1 where something is damaged or missing, or a backup was interrupted; not\n"
-    "for what a process that was killed leaves: a group at the log's end that is not whole, a\n"
-    "file of the log that was made ready and never begun.\n";
+    "Reads every chunk and every frame of the log of a database that is not open, or of a backup,\n"
+    "and names the procedures that the log calls. Exits with 1 if something is damaged or "
+    "missing,\n"
+    "or if a backup was interrupted. What a killed process leaves is no damage: an incomplete\n"
+    "group at the end of the log, or a log file that was made ready and never begun.\n";
 
 std::string log_text(const dispatcher::LogInspection& log) {
   if (log.transactions == 0) return "log: nothing to replay\n";

@@ -16,10 +16,10 @@
 //            logged, and its reply given when the log is durable; a query shows only durable data.
 //            The exception: while calls are refused because the disk is full or has failed, queries
 //            go on and show what is in memory; a crash may lose the newest part of it.
-//            close() saves the replica, and so do loads and DDL, but without a log
-//            (DatabaseOptions::log has that, too). After a crash the log is replayed by recover(),
-//            or before the first use of the data: by then the procedures that it names must have
-//            been registered or loaded.
+//            close() saves the replica; if there is a log (DatabaseOptions::log), loads and DDL
+//            save it too. After a crash the log is replayed by recover(), or before the first use
+//            of the data: by then the procedures that it names must have been registered or
+//            loaded. docs/operations.md says how to choose a log.
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would
@@ -80,8 +80,8 @@ using oltp::RowBatch;
 
 class Database {
  public:
-  // kNotFound, kAlreadyExists, kIo, kCorrupt, kInUse (open elsewhere), kInvalidArgument,
-  // kNoSpace, kOutOfMemory (the system gives no thread).
+  // kNotFound, kAlreadyExists, kIo, kCorrupt, kInUse (this or another process has it open),
+  // kInvalidArgument, kNoSpace, kOutOfMemory (the system gives no thread).
   static base::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
   ~Database();  // closes, and reports a failed save on standard error
 
@@ -221,8 +221,9 @@ class Database {
   base::Result<void> save();
   // Copies a database at a path to a new or empty directory, while all goes on: as of a VID not
   // older than what was acknowledged before the call. dispatcher/backup.h makes a database of it
-  // again. kAlreadyExists: the directory is not empty. kClosed: the database was closed meanwhile.
-  // kIo, kNoSpace, kCorrupt (the source is damaged); nothing is left then.
+  // again. If a load, DDL or a replaced library comes meanwhile, the copy has the state before it.
+  // kAlreadyExists: the directory is not empty. kUnsupported: the database is in memory. kClosed:
+  // it was closed meanwhile. kIo, kNoSpace, kCorrupt (the source is damaged); nothing is left then.
   base::Result<BackupReport> backup(const std::string& directory,
                                     const BackupOptions& options = {});
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves

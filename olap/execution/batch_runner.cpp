@@ -24,7 +24,7 @@ constexpr size_t kStarQueriesMax = 1024;
 
 // Queries with groups share a pass from so many queries of one root on; fewer are faster one by
 // one: a plan drops most rows before it looks at their groups, and a pass keeps what any of them
-// wants (README.md, Measured).
+// wants (docs/measurements/execution.md, Star queries).
 constexpr size_t kGroupedStarsMin = 12;
 
 using Clock = std::chrono::steady_clock;

@@ -3,7 +3,7 @@
 // Plans with the same largest table ride together, so that they share at least that scan, as long
 // as the rows that they are expected to keep (build sides, groups, rows of a sort) are few in all.
 // Riding saves decoding and reads, but the kept rows of several plans may not fit the caches, in
-// which those of one plan would stay (README.md, Measured).
+// which those of one plan would stay (docs/measurements/execution.md).
 //
 // Threads    any; these are functions of values.
 

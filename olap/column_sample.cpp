@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kFrequentMax = 32;
 constexpr size_t kQuantiles = 64;
+// If at most one of so many values was drawn once only, the sample is taken to have all values.
+constexpr double kValuesToOneDrawnOnce = 20;
 
 // Different values and their counts, of sorted ones.
 struct Counted {
@@ -56,6 +58,8 @@ void summarize(const std::vector<double>& sorted, uint64_t nulls, double table_r
                          ? different
                          : distinct_of_all(count, different, static_cast<double>(all.once),
                                            table_rows * (1 - sample->null_share));
+  sample->has_all_values =
+      sample->is_whole || static_cast<double>(all.once) * kValuesToOneDrawnOnce <= different;
   // What is not clearly above the average is a chance of the draw, but where all rows were seen.
   const bool few = sample->is_whole && all.values.size() <= kFrequentMax;
   const double average = count / std::max(sample->distinct, 1.0);

@@ -29,6 +29,8 @@ struct ColumnSample {
   };
 
   bool is_whole = false;  // the sample has every row, so other values do not occur
+  // The sample has every value, or nearly every one: hardly any was drawn only once.
+  bool has_all_values = false;
   double null_share = 0;
   double distinct = 0;             // without nulls
   std::vector<Frequent> frequent;  // the most frequent first

@@ -108,7 +108,7 @@ double Estimator::distinct(const TableSchema& table, ColumnId column, unsigned d
   const ColumnSample* const sample = rows_sample(rows_, table, column);
   if (unique) {
     values = rows;
-  } else if (sample != nullptr && sample->is_whole) {
+  } else if (sample != nullptr && sample->has_all_values) {
     values = std::max(sample->distinct, 1.0);
   } else if (parent != nullptr && depth < kForeignKeysDeepMax) {
     values = std::min(rows, distinct(*parent, parent_column, depth + 1));
@@ -122,13 +122,17 @@ double Estimator::distinct(const TableSchema& table, ColumnId column, unsigned d
 }
 
 double Estimator::distinct_of_key_part(const TableSchema& table, unsigned depth) {
-  // Parts that no foreign key explains share what the others leave, in equal powers.
+  // Parts that neither a sample nor a foreign key explains share what the others leave, in equal
+  // powers.
   double known = 1;
   unsigned unknown = 0;
   for (const ColumnId part : table.primary_key().columns) {
     ColumnId parent_column;
     const TableSchema* parent = parent_of(table, part, &parent_column);
-    if (parent == nullptr || depth >= kForeignKeysDeepMax) {
+    const ColumnSample* const sample = rows_sample(rows_, table, part);
+    if (sample != nullptr && sample->has_all_values) {
+      known *= std::max(sample->distinct, 1.0);
+    } else if (parent == nullptr || depth >= kForeignKeysDeepMax) {
       ++unknown;
     } else {
       known *= distinct(*parent, parent_column, depth + 1);

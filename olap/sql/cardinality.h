@@ -3,7 +3,7 @@
 //
 // The number of distinct values of a column follows from the first rule that applies:
 //   1. a unique key of one column: the number of rows;
-//   2. a sample with all rows: the sample's number;
+//   2. a sample with all values: the sample's number;
 //   3. a foreign key's column: the number of the parent's column;
 //   4. a part of the primary key: the rows, divided by the distinct values of the other parts;
 //   5. a sample: its estimate, at most the number of values between the column's bounds;

@@ -17,6 +17,8 @@ constexpr double kSplitFactor = 6;
 // So many rows of a scan, which predicates and joins above it drop, cost what one costs that an
 // operator above makes.
 constexpr double kScannedRowsAsOne = 32;
+// The least share of rows that is expected to have no match.
+constexpr double kUnmatchedShareMin = 0.1;
 
 // The rows that all operators make.
 double rows_made(const Operator& op) {
@@ -26,19 +28,67 @@ double rows_made(const Operator& op) {
   return rows;
 }
 
-// True if a predicate above a left join asks for NULL in a column that is not NULL in any match.
-bool asks_for_no_match(const Expressions& above, const Planned& optional) {
-  const auto is_null_only_if_unmatched = [&](const Expression& column) {
-    for (size_t i = 0; i < optional.layout.size(); ++i) {
-      if (optional.layout[i] == column.column) return !optional.root->output_nullable[i];
-    }
-    return false;
-  };
-  return std::any_of(above.begin(), above.end(), [&](const ExpressionPtr& predicate) {
-    return predicate->kind == ExpressionKind::kIsNull &&
-           predicate->children[0]->kind == ExpressionKind::kColumn &&
-           is_null_only_if_unmatched(*predicate->children[0]);
+// True if the expression names columns, all of which are preserved ones, or none of which is.
+bool is_on_one_side(const Expression& e, const std::vector<uint32_t>& preserved_slots,
+                    bool preserved) {
+  bool only = names_a_column(e);
+  for_each_column(e, [&](const Expression& column) {
+    const bool there = std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
+                       preserved_slots.end();
+    only = only && there == preserved;
   });
+  return only;
+}
+
+// Moves predicates above a left join below it where they may go; returns the others.
+Expressions above_left_join(LeftJoin& join, const std::vector<uint32_t>& preserved_slots,
+                            Expressions predicates) {
+  Expressions above;
+  for (ExpressionPtr& predicate : predicates) {
+    const bool preserved = is_on_one_side(*predicate, preserved_slots, true);
+    const bool optional = join.inner && is_on_one_side(*predicate, preserved_slots, false);
+    (preserved  ? join.preserved.predicates
+     : optional ? join.optional.predicates
+                : above)
+        .push_back(std::move(predicate));
+  }
+  return above;
+}
+
+// False for a scalar subquery's join, which fails if a row has several values.
+bool is_plain(const LeftJoin& join) {
+  return !join.inner && !join.value && join.domain.id == 0;
+}
+
+// The rows behind NULLs of these types, in these slots.
+Planned after_nulls(const std::vector<base::DataType>& types, const std::vector<uint32_t>& slots,
+                    Planned rows) {
+  Expressions columns;
+  for (const base::DataType& type : types) columns.push_back(make_null(type));
+  std::vector<uint32_t> layout = slots;
+  for (size_t i = 0; i < rows.layout.size(); ++i) {
+    const Operator& root = *rows.root;
+    columns.push_back(make_column(rows.layout[i], root.output[i], root.output_nullable[i]));
+    layout.push_back(rows.layout[i]);
+  }
+  return make_project(std::move(rows), std::move(columns), std::move(layout));
+}
+
+// True if a predicate above a left join asks for NULL in a column that is not NULL in any match.
+bool asks_for_no_match(const Expression& predicate, const Planned& optional) {
+  if (predicate.kind != ExpressionKind::kIsNull) return false;
+  const Expression& column = *predicate.children[0];
+  if (column.kind != ExpressionKind::kColumn) return false;
+  const auto found = std::find(optional.layout.begin(), optional.layout.end(), column.column);
+  return found != optional.layout.end() &&
+         !optional.root->output_nullable[found - optional.layout.begin()];
+}
+
+// Takes such predicates away: no row without a match needs them. Returns whether there were any.
+bool take_no_match(const Planned& optional, Expressions* above) {
+  return std::erase_if(*above, [&](const ExpressionPtr& predicate) {
+           return asks_for_no_match(*predicate, optional);
+         }) != 0;
 }
 
 }  // namespace
@@ -46,28 +96,12 @@ bool asks_for_no_match(const Expressions& above, const Planned& optional) {
 Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed) {
   LeftJoin& join = *member.left_join;
   if (join.full) return plan_full_join(member, std::move(predicates), std::move(needed));
+  SlotSet needed_above = needed;
   std::vector<uint32_t> preserved_slots;
   for (const JoinMember& m : join.preserved.members) {
     preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
   }
-  const auto on_one_only = [&](const Expression& e, bool preserved) {
-    bool only = names_a_column(e);
-    for_each_column(e, [&](const Expression& column) {
-      const bool there = std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
-                         preserved_slots.end();
-      only = only && there == preserved;
-    });
-    return only;
-  };
-  Expressions above;
-  for (ExpressionPtr& predicate : predicates) {
-    const bool preserved = on_one_only(*predicate, true);
-    const bool optional = join.inner && on_one_only(*predicate, false);
-    (preserved  ? join.preserved.predicates
-     : optional ? join.optional.predicates
-                : above)
-        .push_back(std::move(predicate));
-  }
+  Expressions above = above_left_join(join, preserved_slots, std::move(predicates));
   needed.add(above);
   // A value that nobody reads is not computed.
   const bool unread = std::all_of(
@@ -86,9 +120,11 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
     for (ExpressionPtr& carried : carried_over(join.preserved.predicates, *condition)) {
       // Both columns may be of the preserved side, whose rows stay.
-      if (on_one_only(*carried, false)) join.optional.predicates.push_back(std::move(carried));
+      if (is_on_one_side(*carried, preserved_slots, false)) {
+        join.optional.predicates.push_back(std::move(carried));
+      }
     }
-    const bool below = on_one_only(*condition, false);
+    const bool below = is_on_one_side(*condition, preserved_slots, false);
     (below ? join.optional.predicates : conditions).push_back(std::move(condition));
   }
   needed.add(conditions);
@@ -97,11 +133,16 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   offer_domain(join.domain, &probe);
   Planned build = plan_group(join.optional, needed);
   const double matched = inner_join_rows(probe, build, conditions);
+  if (is_plain(join) && take_no_match(build, &above)) {
+    needed_above.add(above);
+    return without_match(std::move(probe), std::move(build), std::move(conditions), matched,
+                         std::move(above), needed_above);
+  }
   const double rows = join.inner ? matched : std::max(probe.rows(), matched);
   const double unfiltered = std::max(probe.unfiltered, rows);
   const auto base = probe.base;
-  Planned joined = make_left_join(join, above, std::move(probe), std::move(build),
-                                  std::move(conditions), matched);
+  Planned joined =
+      make_left_join(join, std::move(probe), std::move(build), std::move(conditions), matched);
   joined.unfiltered = unfiltered;
   joined.base = base;
   const double share = selectivity(above);
@@ -111,16 +152,25 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   return joined;
 }
 
+// The preserved rows without a match that satisfy the predicates, with the columns that are needed.
+Planned PlanBuilder::without_match(Planned preserved, Planned optional, Expressions on,
+                                   double matched, Expressions predicates, const SlotSet& needed) {
+  const std::vector<uint32_t> slots = optional.layout;
+  const bool has_nulls =
+      std::any_of(slots.begin(), slots.end(), [&](uint32_t slot) { return needed.has(slot); });
+  const std::vector<base::DataType> types = optional.root->output;
+  Planned rest = unmatched_rows(std::move(preserved), std::move(optional), std::move(on), matched);
+  if (has_nulls) rest = after_nulls(types, slots, std::move(rest));
+  const double rows = std::max(1.0, rest.rows() * selectivity(predicates));
+  rest = make_filter(std::move(rest), std::move(predicates));
+  rest.root->estimated_rows = rows;
+  return rest;
+}
+
 // `matched`: the estimated rows of the inner join.
-Planned PlanBuilder::make_left_join(const LeftJoin& join, const Expressions& above,
-                                    Planned preserved, Planned optional, Expressions on,
-                                    double matched) {
-  // A scalar subquery's value fails where it has several rows.
-  const bool is_plain = !join.inner && !join.value && join.domain.id == 0;
-  if (is_plain && asks_for_no_match(above, optional)) {
-    return unmatched_rows(std::move(preserved), std::move(optional), std::move(on));
-  }
-  if (is_plain && pays_to_split(preserved, optional, on)) {
+Planned PlanBuilder::make_left_join(const LeftJoin& join, Planned preserved, Planned optional,
+                                    Expressions on, double matched) {
+  if (is_plain(join) && pays_to_split(preserved, optional, on)) {
     return split_left_join(std::move(preserved), std::move(optional), std::move(on), matched);
   }
   const JoinKind kind = join.inner ? JoinKind::kInner : JoinKind::kLeft;
@@ -146,21 +196,17 @@ double PlanBuilder::inner_join_rows(const Planned& probe, const Planned& build,
   return order_joins(problem)->rows;
 }
 
-// The kept rows without a match, with NULLs for the columns of the other side, which come first.
-Planned PlanBuilder::unmatched_rows(Planned kept, Planned other, Expressions on) {
-  Expressions columns;
-  std::vector<uint32_t> layout = other.layout;
-  for (const base::DataType& type : other.root->output) columns.push_back(make_null(type));
-  for (size_t i = 0; i < kept.layout.size(); ++i) {
-    const Operator& root = *kept.root;
-    columns.push_back(make_column(kept.layout[i], root.output[i], root.output_nullable[i]));
-    layout.push_back(kept.layout[i]);
-  }
-  const double rows = std::max(1.0, kept.rows() / 2);
+// The kept rows without a match. `matched`: the estimated rows of the inner join.
+Planned PlanBuilder::unmatched_rows(Planned kept, Planned other, Expressions on, double matched) {
+  const double unfiltered = kept.unfiltered;
+  const auto base = kept.base;
+  const double rows = std::max({1.0, kept.rows() - matched, kept.rows() * kUnmatchedShareMin});
   Planned unmatched =
       make_subquery_join(JoinKind::kAnti, std::move(kept), std::move(other), std::move(on));
   unmatched.root->estimated_rows = rows;
-  return make_project(std::move(unmatched), std::move(columns), std::move(layout));
+  unmatched.unfiltered = unfiltered;
+  unmatched.base = base;
+  return unmatched;
 }
 
 // Whether the table of a left join's optional side costs more than to run both sides twice.
@@ -183,7 +229,8 @@ Planned PlanBuilder::split_left_join(Planned preserved, Planned optional, Expres
                                      double matched) {
   slots_.work().add_copies(size_of(*preserved.root) + size_of(*optional.root));
   std::vector<Planned> both(2);
-  both[1] = unmatched_rows(copy_of(preserved), copy_of(optional), clone(on));
+  both[1] = after_nulls(optional.root->output, optional.layout,
+                        unmatched_rows(copy_of(preserved), copy_of(optional), clone(on), matched));
   both[0] = make_join(JoinKind::kInner, std::move(optional), std::move(preserved), std::move(on));
   both[0].root->estimated_rows = std::max(1.0, matched);
   return make_append(std::move(both));
@@ -202,7 +249,10 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
   }
   const double rows = left.rows() + right.rows();
   slots_.work().add_copies(size_of(*left.root) + size_of(*right.root));
-  Planned unmatched = unmatched_rows(copy_of(right), copy_of(left), clone(join.on));
+  const double both_sides = inner_join_rows(left, right, join.on);
+  Planned unmatched =
+      after_nulls(left.root->output, left.layout,
+                  unmatched_rows(copy_of(right), copy_of(left), clone(join.on), both_sides));
   Planned matched =
       make_join(JoinKind::kLeft, std::move(left), std::move(right), std::move(join.on));
   matched.root->estimated_rows = rows;

@@ -84,10 +84,12 @@ class PlanBuilder {
 
   // outer_join_planner.cpp
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
-  Planned make_left_join(const LeftJoin& join, const Expressions& above, Planned preserved,
-                         Planned optional, Expressions on, double matched);
+  Planned without_match(Planned preserved, Planned optional, Expressions on, double matched,
+                        Expressions predicates, const SlotSet& needed);
+  Planned make_left_join(const LeftJoin& join, Planned preserved, Planned optional, Expressions on,
+                         double matched);
   double inner_join_rows(const Planned& probe, const Planned& build, const Expressions& conditions);
-  Planned unmatched_rows(Planned kept, Planned other, Expressions on);
+  Planned unmatched_rows(Planned kept, Planned other, Expressions on, double matched);
   bool pays_to_split(const Planned& preserved, const Planned& optional,
                      const Expressions& on) const;
   Planned split_left_join(Planned preserved, Planned optional, Expressions on, double matched);

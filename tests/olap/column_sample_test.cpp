@@ -47,6 +47,8 @@ class ColumnSampleTest : public ::testing::TestWithParam<int64_t> {
 TEST_P(ColumnSampleTest, SaysHowManyValuesAreDifferent) {
   const bool whole = GetParam() <= static_cast<int64_t>(kSampledRows);
   EXPECT_EQ(sample(0).is_whole, whole);
+  EXPECT_TRUE(sample(0).has_all_values);
+  EXPECT_EQ(sample(1).has_all_values, whole);
   expect_near(sample(0).distinct, 10, 0);
   expect_near(sample(1).distinct, static_cast<double>(GetParam()), whole ? 0 : 0.05);
   expect_near(sample(2).distinct, 750, whole ? 0.02 : 0.1);

@@ -52,11 +52,10 @@ TEST_F(SqlOuterJoinTest, OfRowsThatMayDifferRunsOnce) {
 TEST_F(SqlOuterJoinTest, ANullThatNoMatchHasAsksForTheRest) {
   EXPECT_EQ(plan("SELECT p_id FROM parent LEFT JOIN child ON c_p_id = p_id WHERE c_id IS NULL"),
             "project [p_id]\n"
-            "  filter (NULL is null)\n"
-            "    project [NULL, NULL, p_id]\n"
-            "      build anti join on c_p_id = p_id\n"
-            "        scan child [c_id, c_p_id]\n"
-            "        scan parent [p_id]\n");
+            "  project [NULL, NULL, p_id]\n"
+            "    build anti join on c_p_id = p_id\n"
+            "      scan child [c_id, c_p_id]\n"
+            "      scan parent [p_id]\n");
   EXPECT_THAT(plan("SELECT p_id FROM parent LEFT JOIN child ON c_p_id = p_id WHERE c_day IS NULL"),
               testing::HasSubstr("inner join"))
       << "a match may have it";

@@ -56,8 +56,8 @@ bool agree(const ColumnSample& a, const ColumnSample& b) {
   const auto same = [](const auto& x, const auto& y) {
     return x.number == y.number && x.share == y.share;
   };
-  return a.is_whole == b.is_whole && a.null_share == b.null_share && a.distinct == b.distinct &&
-         a.quantiles == b.quantiles &&
+  return a.is_whole == b.is_whole && a.has_all_values == b.has_all_values &&
+         a.null_share == b.null_share && a.distinct == b.distinct && a.quantiles == b.quantiles &&
          std::equal(a.frequent.begin(), a.frequent.end(), b.frequent.begin(), b.frequent.end(),
                     same);
 }

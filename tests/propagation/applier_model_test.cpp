@@ -216,6 +216,32 @@ TEST_F(OneRow, HasAnIndexPageAgainAfterItWasTheLastOfItsPage) {
   }
 }
 
+TEST(Applier, TakesNoMoreMemoryWhereRowIdsMoveOn) {
+  storage::Replica replica{storage::StorageOptions{}};
+  const base::TableSchema schema = every_type_schema();
+  const base::RowLayout layout(schema);
+  replica.add_table(schema);
+  Applier applier(&replica, NumaNode(0));
+  RandomRows rows(layout, 1);
+  const TestRow row = rows.row();
+  UpdateChunks memory;
+  constexpr uint64_t kRound = 1000;
+  size_t bytes = 0;
+  for (uint64_t round = 0; round < 40; ++round) {
+    CollectedSets collected;
+    collected.snapshot = Vid(round + 1);
+    auto set = std::make_unique<UpdateSet>(&memory);
+    for (uint64_t id = round * kRound; id < (round + 1) * kRound; ++id) {
+      if (round != 0) set->append_delete(collected.snapshot, RowId(id - kRound));
+      set->append_insert(collected.snapshot, RowId(id), layout, row.bytes());
+    }
+    collected.sets.push_back({WorkerId(0), TableId(0), std::move(set)});
+    applier.apply(collected, in_turn);
+    if (round == 5) bytes = applier.memory_bytes();
+  }
+  EXPECT_EQ(applier.memory_bytes(), bytes);
+}
+
 // A block of long texts, nearly as many as one can have, of which a new one makes pages: while more
 // updates of it than a group takes are on their way.
 class RowsOfLongTexts : public testing::Test {

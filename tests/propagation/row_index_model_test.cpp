@@ -92,6 +92,17 @@ TEST(RowIndex, UsesThePagesOfRowsThatAreGoneAgain) {
   EXPECT_EQ(index.memory_bytes(), bytes);
 }
 
+TEST(RowIndex, KeepsNoPageOfRowsThatWereLookedForAndNeverCame) {
+  RowIndex index((NumaNode(0)));
+  size_t bytes = 0;
+  for (uint64_t run = 0; run < 10'000; ++run) {
+    EXPECT_EQ(*index.entry(RowId(run * RowIndex::kPageRows)), 0u);
+    if (run % 100 == 99) index.trim();
+    if (run == 1000) bytes = index.memory_bytes();
+  }
+  EXPECT_EQ(index.memory_bytes(), bytes);
+}
+
 TEST(RowIndexDeathTest, RefusesARowIdThatIsThere) {
   RowIndex index((NumaNode(0)));
   index.insert(RowId(3), 1);

@@ -138,6 +138,27 @@ TEST(UpdateSet, MovesARecordLargerThanAChunksRestToTheNextChunk) {
 }
 
 // As a transaction does whose reads turn out to have changed; records of up to some chunks.
+TEST(UpdateSet, KeepsNoMemoryOfARecordLargerThanAChunk) {
+  const base::RowLayout layout(every_type_schema());
+  RandomRows rows(layout, 1);
+  TestRow row = rows.row();
+  row.set(ColumnId(static_cast<uint16_t>(layout.columns.size() - 2)),
+          rows.text(5 * UpdateSet::kChunkBytes));
+  UpdateChunks memory;
+  UpdateSet set(&memory);
+  const auto chunk_bytes_of_a_small_one = [&] {
+    set.append_delete(Vid(2), RowId(1));
+    return set.chunks().front().bytes;
+  };
+  set.append_insert(Vid(1), RowId(1), layout, row.bytes());
+  EXPECT_GT(set.chunks().front().bytes, 5 * UpdateSet::kChunkBytes);
+  set.clear();
+  EXPECT_EQ(chunk_bytes_of_a_small_one(), UpdateSet::kChunkBytes);
+  set.clear();
+  set.take_back(set.append_insert(Vid(1), RowId(1), layout, row.bytes()));
+  EXPECT_EQ(chunk_bytes_of_a_small_one(), UpdateSet::kChunkBytes);
+}
+
 TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
   const base::RowLayout layout(every_type_schema());
   RandomRows rows(layout, 1);
@@ -234,6 +255,31 @@ TEST_F(RowsInSequence, WhoseEqualBytesAreOfOtherColumnsAreRecordsOfTheirOwn) {
   columns_ = {other};
   update(1, 11);
   EXPECT_EQ(records(), "10: 1, 11: 1, ");
+}
+
+// The first columns and their cells are the same.
+TEST_F(RowsInSequence, WhoseColumnsAreMoreOrFewerAreRecordsOfTheirOwn) {
+  const ColumnId other = *schema_.find_column("timestamp");
+  update(1, 10);
+  columns_ = {number_, other};
+  update(1, 11);
+  columns_ = {number_};
+  update(1, 12);
+  EXPECT_EQ(records(), "10: 1, 11: 1, 12: 1, ");
+}
+
+// The set's next user may be another table, whose transaction has the number of a record that the
+// memory still has.
+TEST_F(RowsInSequence, AreRecordsOfTheirOwnOnceTheSetWasCleared) {
+  update(1, 10);
+  set_.clear();
+  update(1, 11);
+  set_.append_delete(Vid(1), RowId(20));
+  EXPECT_EQ(records(), "11: 1, 20: 1, ");
+  set_.clear();
+  set_.append_delete(Vid(1), RowId(21));
+  EXPECT_EQ(records(), "21: 1, ");
+  EXPECT_EQ(set_.change_count(), 1u);
 }
 
 TEST_F(RowsInSequence, EndWithTheirRunOfRowIds) {

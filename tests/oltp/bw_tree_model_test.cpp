@@ -206,6 +206,40 @@ TEST(BwTreeModel, UniquenessIsAskedOfRowsInEveryLeaf) {
   }
 }
 
+// Of each key some rows are there that take it, and some that do not: whichever is the newest, and
+// wherever in the tree the key's other rows are.
+TEST(BwTreeModel, UniquenessIsAskedOfEachOtherRowOfTheKeyAndOfNoOtherKeys) {
+  const AsWorker as(base::WorkerId(0));
+  for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
+    std::mt19937_64 random(3);
+    TinyTree<2> tree(concurrency, base::NumaNode(0));
+    std::set<std::pair<uint64_t, uint64_t>> model;
+    const auto takes = [](uint64_t row) { return row % 3 == 0; };
+    for (int i = 0; i < 20'000; ++i) {
+      const uint64_t key = random() % 100;
+      const uint64_t row = random() % 6;
+      if (random() % 2 == 0) {
+        ASSERT_EQ(tree.erase(entry_at<2>(key, row)), model.erase({key, row}) == 1);
+        continue;
+      }
+      const auto verdict = [&](base::RowId other) {
+        EXPECT_TRUE(other.value != row && model.contains({key, other.value}));
+        return takes(other.value) ? KeyVerdict::kTaken : KeyVerdict::kFree;
+      };
+      const UniquenessCheck check(verdict);
+      IndexInsert expected =
+          model.contains({key, row}) ? IndexInsert::kPresent : IndexInsert::kInserted;
+      for (uint64_t other = 0; other < 6; ++other) {
+        if (other == row || !takes(other) || !model.contains({key, other})) continue;
+        expected = IndexInsert::kTaken;
+      }
+      ASSERT_EQ(tree.insert(entry_at<2>(key, row), &check), expected) << i;
+      if (expected == IndexInsert::kInserted) model.insert({key, row});
+    }
+    EXPECT_EQ(tree.check(), model.size());
+  }
+}
+
 // Of nothing but ones, as BIGINT's greatest number: as great as the bound of the last leaf.
 template <size_t kWords>
 void expect_greatest_key_as_others(Concurrency concurrency) {

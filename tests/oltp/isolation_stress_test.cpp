@@ -85,6 +85,32 @@ TEST_F(IsolationStress, ReadsRepeatAndScansMeetNoPhantoms) {
   EXPECT_TRUE(calls[1].outcome());
 }
 
+// Who claims a row and writes nothing leaves it as new as it was.
+TEST_F(IsolationStress, ReadsRepeatWhereARowWasClaimedOnlyAfterItChanged) {
+  const auto calls = bank.run_all({[&](Transaction& txn) -> Result<void> {
+                                     EXPECT_EQ(balance_of(bank, txn, 1), 50);
+                                     turns.pass(1);
+                                     turns.await(2);
+                                     EXPECT_EQ(balance_of(bank, txn, 1), 50);
+                                     return {};
+                                   },
+                                   [&](Transaction& txn) -> Result<void> {
+                                     turns.await(1);
+                                     return set_balance(bank, txn, 1, 60);
+                                   },
+                                   [](Transaction&) -> Result<void> { return {}; },
+                                   [&](Transaction& txn) -> Result<void> {
+                                     auto row = txn.get_for_update(bank.account_pkey, 1);
+                                     return row ? Result<void>() : row.error();
+                                   },
+                                   [](Transaction&) -> Result<void> { return {}; },
+                                   [&](Transaction&) -> Result<void> {
+                                     turns.pass(2);
+                                     return {};
+                                   }});
+  for (const auto& call : calls) EXPECT_TRUE(call.outcome());
+}
+
 TEST_F(IsolationStress, NoUpdateIsLost) {
   const auto calls = bank.run_all({[&](Transaction& txn) -> Result<void> {
                                      turns.await(1);

@@ -149,6 +149,14 @@ TEST_F(SerializableStress, AChangeCountsForTheColumnGroupsThatWereRead) {
   }
   EXPECT_FALSE(commits(read_all, write_price));
   EXPECT_FALSE(commits(read_all, write_weight));
+  // The key is of none of the groups, and says which rows were read.
+  const Schedule::Step move = [&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update<&Parcel::shelf>(bank.parcel_pkey, 1);
+    if (!row) return row.error();
+    txn.update(*row, set<&Parcel::shelf>(row->values + 1));
+    return {};
+  };
+  EXPECT_FALSE(commits(read_weights_of_shelf, move));
 }
 
 TEST_F(SerializableStress, AKeyThatWasNotFoundAndIsThereIsAConflict) {
@@ -197,6 +205,33 @@ TEST_F(SerializableStress, ARangeCountsAsFarAsItWasScanned) {
   }
   EXPECT_FALSE(commits(scan(Direction::kForward, kAll, kAll), insert(99, 60)));
   EXPECT_FALSE(commits(scan(Direction::kForward, 2, kAll), erase(1)));
+}
+
+// Where the next key is not one more in the last byte alone.
+TEST_F(SerializableStress, ARangeCountsUpToAKeyWhoseLastBytesAreTheGreatest) {
+  int64_t parcels = 0;
+  const auto put_on = [&](int64_t shelf) -> Schedule::Step {
+    return [&, shelf](Transaction& txn) {
+      return without_value(
+          txn.insert(bank.parcel, Parcel{++parcels, shelf, 1, 1, std::string_view("new"), {}}));
+    };
+  };
+  const auto scan_up_to = [&](int64_t last) -> Schedule::Step {
+    return [&, last](Transaction& txn) {
+      return without_value(txn.scan<&Parcel::shelf>(
+          bank.parcel_shelf, KeyRange(), {}, [&](const RowHandle&, int64_t shelf) {
+            return shelf < last ? ScanStep::kContinue : ScanStep::kStop;
+          }));
+    };
+  };
+  for (const int64_t shelf : {int64_t{1}, int64_t{255}, int64_t{65535}, INT64_MAX}) {
+    ASSERT_TRUE(bank.run(put_on(shelf)));
+  }
+  for (const int64_t last : {255, 65535}) {
+    EXPECT_FALSE(commits(scan_up_to(last), put_on(last - 1)));
+    EXPECT_TRUE(commits(scan_up_to(last), put_on(last + 1)));
+  }
+  EXPECT_FALSE(commits(scan_up_to(INT64_MAX), put_on(INT64_MAX - 1)));
 }
 
 TEST_F(SerializableStress, RowsThatLeaveARangeOrChangeInItCount) {

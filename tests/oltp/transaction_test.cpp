@@ -293,6 +293,21 @@ TEST(Transaction, AThrowingProcedureRollsBackAndSaysSo) {
   EXPECT_TRUE(bank.rows(bank.account.table).empty());
 }
 
+TEST(Transaction, AConflictOfTheProceduresOwnMakingIsHowItAborts) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    int runs = 0;
+    const Result<void> outcome = bank.run([&](Transaction&) -> Result<void> {
+      ++runs;
+      return ErrorCode::kConflict;
+    });
+    EXPECT_EQ(outcome.code(), ErrorCode::kConflict);
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(bank.engine->metrics().aborted, 1u);
+    EXPECT_EQ(bank.engine->metrics().conflicts, 0u);
+  }
+}
+
 TEST(Transaction, RandomRepeatsForASeed) {
   Bank bank;
   std::vector<uint64_t> drawn;

@@ -54,6 +54,24 @@ void run_constant_size(uint32_t workers) {
       return {};
     };
   };
+  // Their strings go, too: what an insert brings that is refused, or rolled back, and an update.
+  const auto meet_taken_key = [&](int64_t id) -> Bank::Body {
+    return [&, id](Transaction& txn) -> Result<void> {
+      const auto refused =
+          txn.insert(bank.account, Account{id, 7, "x"sv, id, std::string_view(note)});
+      return refused.code() == ErrorCode::kAlreadyExists ? Result<void>() : refused.error();
+    };
+  };
+  const auto roll_back = [&](int64_t id) -> Bank::Body {
+    return [&, id](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, id);
+      if (!row) return row.error();
+      txn.update(*row, set<&Account::note>(std::string_view(note)));
+      auto added = txn.insert(bank.account, Account{-id, 7, std::string_view(std::to_string(-id)),
+                                                    id, std::string_view(note)});
+      return added ? txn.abort("never mind") : added.error();
+    };
+  };
   std::vector<Bank::Body> bodies;
   for (; next < kRows; ++next) bodies.push_back(insert(next));
   static_cast<void>(bank.run_all(bodies));
@@ -66,6 +84,10 @@ void run_constant_size(uint32_t workers) {
       bodies.push_back(replace(next - kRows / 2, false));
     }
     for (const auto& call : bank.run_all(bodies)) ASSERT_TRUE(call.outcome());
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(bank.run(meet_taken_key(next - kRows / 4)));
+      ASSERT_EQ(bank.run(roll_back(next - kRows / 3)).code(), ErrorCode::kAborted);
+    }
     if (batch == 300) settled = bank.engine->metrics().memory_bytes();
   }
   EXPECT_EQ(bank.engine->row_count(bank.account.table), static_cast<uint64_t>(kRows));
@@ -232,6 +254,28 @@ TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {
   bank.expect_replica_agrees();
 }
 
+TEST(EngineLoad, LoadsThatAreRefusedTakeNeitherMemoryNorSlots) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(5, 7, "ann", 1));
+  const std::string note(100, 'n');
+  const std::vector<Account> rows = {{1, 7, "a"sv, 1, std::string_view(note)},
+                                     {4, 7, "ann"sv, 1, std::string_view(note)}};
+  size_t bytes = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    size_t at = 0;
+    LoadIntoTextReplica sink(&bank.replica, bank.account.table);
+    const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at), &sink);
+    ASSERT_EQ(vid.code(), ErrorCode::kAlreadyExists);
+    if (i == 10) bytes = bank.engine->metrics().memory_bytes();
+  }
+  EXPECT_EQ(bank.engine->metrics().memory_bytes(), bytes);
+  ASSERT_TRUE(bank.put(6, 7, "ben", 1));
+  bank.engine->for_each_row(bank.account.table, [&](base::RowId row_id, const std::byte*) {
+    EXPECT_LT(row_id.value, 5u);
+  });
+  bank.expect_replica_agrees();
+}
+
 // Each row after the second would look at all before it.
 TEST(EngineIndex, OfManyRowsWithOneKeyTheFirstTwoAreEnough) {
   Bank bank;
@@ -271,6 +315,64 @@ TEST(EngineIndex, AnIndexAddedLaterFindsTheRowsOrNamesEqualKeys) {
     return {};
   }));
   ASSERT_TRUE(bank.put(30, 7, "thirty", 1));
+}
+
+// Workers remember how columns are written.
+TEST(EngineIndex, AnIndexAddedLaterFollowsColumnsThatWereWrittenBefore) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    ASSERT_TRUE(bank.put(1, 7, "ann", 10));
+    const auto change = [&](std::string_view note) {
+      const Bank::Body body = [&bank, note](Transaction& txn) -> Result<void> {
+        auto row = txn.get_for_update(bank.account_pkey, 1);
+        if (!row) return row.error();
+        txn.update(*row, set<&Account::note>(note));
+        return {};
+      };
+      for (const auto& call : bank.run_all({workers, body})) EXPECT_TRUE(call.outcome());
+    };
+    change("before");
+    const auto added = bank.catalog.add_index(
+        bank.account.table,
+        index("by_note", base::IndexKind::kOrdered, base::Uniqueness::kNonUnique, {4}));
+    ASSERT_TRUE(added);
+    ASSERT_TRUE(bank.engine->add_index(bank.account.table, *added));
+    change("after");
+    bank.expect_replica_agrees();
+  }
+}
+
+TEST(Engine, WhoChangesNothingGetsNoVidWhereNothingIsExported) {
+  base::Catalog catalog = bank_catalog();
+  const auto entry = *bind_table<Entry>(catalog, "entry");
+  const auto entry_pkey = *bind_index<&Entry::account, &Entry::number>(catalog, "entry_pkey");
+  EngineOptions options;
+  options.export_updates = false;
+  for (const uint32_t workers : {1U, 2U}) {
+    options.placement.threads = workers;
+    Engine engine(&catalog, options, nullptr);
+    const Nothing nothing;
+    const auto vid_of = [&](auto body) {
+      Request request;
+      request.arguments = std::as_bytes(std::span(&nothing, 1));
+      request.procedure = engine.register_procedure(define_procedure<Nothing, Nothing>(
+          "body", [body](Transaction& txn, const Nothing&) -> Result<Nothing> {
+            body(txn);
+            return Nothing{};
+          }));
+      Request* const batch[] = {&request};
+      EXPECT_EQ(engine.run_batch(batch).committed, 1u);
+      return request.commit_vid;
+    };
+    EXPECT_EQ(vid_of([](Transaction&) {}), base::Vid(0));
+    EXPECT_EQ(vid_of([&](Transaction& txn) {
+                EXPECT_TRUE(txn.insert(entry, Entry{1, 1, {}}));
+              }),
+              base::Vid(1));
+    EXPECT_EQ(vid_of([&](Transaction& txn) { EXPECT_TRUE(txn.get_for_update(entry_pkey, 1, 1)); }),
+              base::Vid(0));
+    EXPECT_EQ(engine.last_vid(), base::Vid(1));
+  }
 }
 
 }  // namespace

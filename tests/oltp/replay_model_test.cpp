@@ -463,7 +463,7 @@ TEST(Replay, UpdatesOfATableThatIsNotThereAreRefused) {
   EXPECT_EQ(done.ok() ? ErrorCode::kClosed : done.code(), ErrorCode::kCorrupt);
 }
 
-TEST(Replay, StringsOfErasedRowsAreUsedAgain) {
+TEST(Replay, StringsOfErasedAndUpdatedRowsAreUsedAgain) {
   Bank source;
   std::vector<RecordedUpdates> updates;
   record_updates(&source, &updates);
@@ -485,8 +485,17 @@ TEST(Replay, StringsOfErasedRowsAreUsedAgain) {
     }
     return {};
   };
+  const auto update_all = [&](Transaction& txn) -> Result<void> {
+    for (int64_t id = 0; id < 1000; ++id) {
+      auto row = txn.get_for_update<&Account::id>(source.account_pkey, id);
+      if (!row) return row.error();
+      txn.update(*row, set<&Account::note>(std::string_view(note)));
+    }
+    return {};
+  };
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(source.run(insert_all));
+    ASSERT_TRUE(source.run(update_all));
     ASSERT_TRUE(source.run(erase_all));
   }
   Bank again;

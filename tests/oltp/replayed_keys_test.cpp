@@ -1,5 +1,5 @@
 // Updates of a physical log that give two rows one unique key are refused by name; those in which a
-// key changes hands within a transaction are not.
+// key changes hands within a transaction are not. Nor do too long texts pass.
 
 #include <string>
 
@@ -10,6 +10,8 @@
 
 namespace diptych::oltp::test {
 namespace {
+
+using namespace std::string_view_literals;
 
 // Update records as a program with a bug would write them.
 class WrittenUpdates {
@@ -134,6 +136,51 @@ TEST(ReplayedKeys, AKeyThatAnotherRowHasIsRefused) {
                  .erase(second, 0));
     }
   }
+}
+
+TEST(ReplayedKeys, AKeyIsItsRowsAgainOnceTheOtherIsGoneInTheSameTransaction) {
+  const base::Catalog catalog = bank_catalog();
+  const auto taken_and_given_up = [&](uint64_t vid) {
+    return WrittenUpdates(*catalog.find_table("account"))
+        .insert(1, 0, Account{7, 0, "a"sv, 0, {}})
+        .insert(2, 1, Account{7, 0, "b"sv, 0, {}})
+        .erase(vid, 1)
+        .replay_error(1);
+  };
+  EXPECT_EQ(taken_and_given_up(2), "");
+  EXPECT_THAT(taken_and_given_up(3), testing::HasSubstr("is taken by row 0"));
+}
+
+TEST(ReplayedTexts, LongerThanTheirColumnsAreRefused) {
+  const base::Catalog catalog = bank_catalog();
+  const base::TableSchema& accounts = *catalog.find_table("account");
+  struct WideAccount {
+    int64_t id;
+    int32_t branch;
+    base::Varchar<16> name;
+    int64_t balance;
+    base::Text note;
+  };
+  const auto account = [](const std::string& note) {
+    return WideAccount{7, 0, "a"sv, 0, std::string_view(note)};
+  };
+  static_assert(sizeof(WideAccount) == sizeof(Account));
+  constexpr uint16_t kNote = 4;
+  const std::string longest(100, 'n');
+  const std::string longer(101, 'n');
+  const auto insert = [&](const std::string& note) {
+    return WrittenUpdates(accounts).insert(1, 0, account(note)).replay_error(1);
+  };
+  const auto update = [&](const std::string& note) {
+    return WrittenUpdates(accounts)
+        .insert(1, 0, account("short"))
+        .update(2, 0, kNote, account(note))
+        .replay_error(1);
+  };
+  EXPECT_EQ(insert(longest), "");
+  EXPECT_THAT(insert(longer), testing::HasSubstr("row 0 under VID 1"));
+  EXPECT_EQ(update(longest), "");
+  EXPECT_THAT(update(longer), testing::HasSubstr("row 0 under VID 2"));
 }
 
 }  // namespace

@@ -333,6 +333,12 @@ TEST(BlockFile, GivesSpaceBackWithTheCommitThatNeedsItNoMore) {
   EXPECT_EQ(file->bytes(), 4 * kExtentBytes);
   file->release(large);
   EXPECT_EQ(file->held_bytes(), 3 * kExtentBytes);
+  {
+    const BlockFile::Hold hold(file.get());
+    ASSERT_TRUE(file->commit().ok());
+    EXPECT_EQ(file->held_bytes(), 3 * kExtentBytes) << "somebody reads what was durable";
+    EXPECT_EQ(file->bytes(), 4 * kExtentBytes);
+  }
   refuse = true;
   EXPECT_EQ(file->commit().code(), ErrorCode::kIo);
   EXPECT_EQ(file->held_bytes(), 0U) << "committed nevertheless";

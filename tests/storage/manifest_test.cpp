@@ -1,8 +1,10 @@
 #include "storage/manifest.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -171,6 +173,76 @@ TEST(Manifest, RefusesDdlThatIsNotUtf8AndKeepsTheOldState) {
   expect_loads(directory.path(), source, Vid(0));
 }
 
+// Each save gets a write further than the one before; then the file has what it has without them.
+TEST(SaveReplica, LosesNoSpaceToSavesThatFail) {
+  int writes_left = INT_MAX;
+  const auto before_step = [&](FileStep at) -> Result<void> {
+    if (at != FileStep::kWrite || writes_left-- > 0) return {};
+    return base::Error(ErrorCode::kIo, "stopped");
+  };
+  TemporaryDirectory directory;
+  TemporaryDirectory undisturbed;
+  SavedReplica source(directory.path(), 1, SavedReplica::File::kCreate, before_step);
+  SavedReplica other(undisturbed.path(), 1);
+  for (SavedReplica* const replica : {&source, &other}) {
+    replica->fill(1, kBlockRowsMin + 100, Vid(10));
+    ASSERT_TRUE(replica->save().ok());
+    replica->update_all(2, Vid(20));
+  }
+  ASSERT_TRUE(other.save().ok());
+  int failed = -1;
+  Result<Manifest> saved = ErrorCode::kIo;
+  for (int writes = 0; !saved.ok(); ++writes, ++failed) {
+    writes_left = writes;
+    saved = source.save();
+  }
+  EXPECT_GT(failed, 3);
+  const auto used_bytes = [](const SavedReplica& replica) {
+    const BlockFile& file = replica.replica().buffers()->file();
+    EXPECT_EQ(file.held_bytes(), 0U);
+    return file.bytes() - file.free_bytes();
+  };
+  EXPECT_EQ(used_bytes(source), used_bytes(other));
+}
+
+TEST(SaveReplica, WritesNothingOfWhatIsAsItWas) {
+  TemporaryDirectory directory;
+  int writes = 0;
+  const auto count_writes = [&](FileStep at) -> Result<void> {
+    writes += at == FileStep::kWrite ? 1 : 0;
+    return {};
+  };
+  SavedReplica source(directory.path(), 1, SavedReplica::File::kCreate, count_writes);
+  source.fill(1, kBlockRowsMin + 100, Vid(10));
+  ASSERT_TRUE(source.save().ok());
+  EXPECT_GT(writes, 0);
+  writes = 0;
+  ASSERT_TRUE(source.save().ok());
+  EXPECT_EQ(writes, 0);
+}
+
+TEST(SaveReplica, IsNotLoadedByAManifestOfOtherTables) {
+  TemporaryDirectory directory;
+  SavedReplica source(directory.path(), 1);
+  source.fill(1, 100, Vid(10));
+  const Manifest saved = *source.save();
+  const auto code_of = [&](const auto& change) {
+    Manifest changed = saved;
+    change(&changed.tables);
+    SavedReplica target(directory.path(), 1, SavedReplica::File::kOpen);
+    const Result<void> loaded = load_replica(directory.path(), changed, &target.replica());
+    return loaded.ok() ? std::nullopt : std::optional(loaded.code());
+  };
+  EXPECT_EQ(code_of([](auto*) {}), std::nullopt);
+  EXPECT_EQ(code_of([](auto* tables) { ++tables->front().rows; }), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of([](auto* tables) { tables->front().name = "other"; }), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of([](auto* tables) { tables->pop_back(); }), ErrorCode::kCorrupt);
+  const auto one_directory_for_both = [](auto* tables) {
+    tables->back().directory = tables->front().directory;
+  };
+  EXPECT_EQ(code_of(one_directory_for_both), ErrorCode::kCorrupt);
+}
+
 // After a failed sync the file takes nothing more: what the kernel dropped cannot be known.
 bool failed_for_good(const SavedReplica& source) {
   return !source.replica().buffers()->file().sync().ok();
@@ -282,6 +354,29 @@ TEST(Manifest, ThatNestsDeepIsCorrupt) {
   write_bytes(directory.path() + "/manifest.json",
               R"({"checksum":"x","y":)" + deep + std::string(deep.size(), ']') + "}");
   EXPECT_EQ(read_manifest(directory.path()).code(), ErrorCode::kCorrupt);
+}
+
+TEST(Manifest, GrowsByNoMoreThanAStatementTakesAtMost) {
+  const std::string texts[] = {"",
+                               "a",
+                               std::string(1000, '"'),
+                               std::string(1000, '\\'),
+                               std::string(1000, '\n'),
+                               std::string(1000, '\x01'),
+                               std::string(1000, '\x1f'),
+                               std::string(1000, '\x7f')};
+  for (const std::string& text : texts) {
+    Manifest manifest;
+    manifest.ddl = {"before"};
+    const size_t before = manifest_to_text(manifest)->size();
+    manifest.ddl.push_back(text);
+    EXPECT_LE(manifest_to_text(manifest)->size() - before, manifest_bytes_at_most(text, ""));
+    ManifestTable table{text, UINT64_MAX, {}};
+    table.directory.page = table.directory.bytes = UINT32_MAX;
+    manifest.tables.push_back(table);
+    if (text.empty()) continue;
+    EXPECT_LE(manifest_to_text(manifest)->size() - before, manifest_bytes_at_most(text, text));
+  }
 }
 
 TEST(Manifest, QuotesANameOnOneLine) {

@@ -1,7 +1,10 @@
 // The parts that the encodings are made of: arrays of codes, their kernels, tables of symbols.
 
 #include <algorithm>
+#include <cstring>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
@@ -11,6 +14,7 @@
 #include "storage/encoding/column.h"
 #include "storage/encoding/predicate.h"
 #include "storage/encoding/symbol_table.h"
+#include "storage/encoding/text_positions.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/kernel_targets.h"
 
@@ -170,6 +174,25 @@ TEST(EncodingSymbols, ATableLearnedFromNothingEscapesAll) {
   const SymbolTable table = SymbolTable::learn({}, &of_sample);
   EXPECT_EQ(of_sample, 0U);
   EXPECT_EQ(expanded(table, "anything"), "anything");
+}
+
+// Whoever compares or hashes them looks at their bytes, also at those behind a short text's end.
+TEST(EncodingTexts, AreReferredToAsAnyOtherTextOfTheirBytes) {
+  std::vector<uint32_t> lengths;
+  for (uint32_t length = 0; length <= 40; ++length) lengths.push_back(length);
+  for (uint32_t length = 40; length != 0; --length) lengths.push_back(length);
+  std::string text;
+  for (const uint32_t length : lengths)
+    text += std::string(length, static_cast<char>('A' + length));
+  text += std::string(12, 'z');
+  std::vector<base::StringRef> refs(lengths.size());
+  refer_to_texts(text.data(), lengths, refs.data());
+  size_t at = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const base::StringRef expected(std::string_view(text).substr(at, lengths[i]));
+    EXPECT_EQ(std::memcmp(&refs[i], &expected, sizeof expected), 0) << lengths[i];
+    at += lengths[i];
+  }
 }
 
 }  // namespace

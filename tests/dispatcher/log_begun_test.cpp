@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -170,6 +172,41 @@ TEST(LogBegunRecord, SaysNothingUntilItIsWrittenAndNamesDamage) {
   ASSERT_TRUE(remove_log_begun(place.directory, {}).ok());
   ASSERT_TRUE(remove_log_begun(place.directory, {}).ok());
   EXPECT_FALSE(fs::exists(path));
+  fs::remove_all(directory);
+}
+
+// Whoever begins a file tries again where there was no space, and ends the log where a sync failed.
+TEST(LogBegunRecord, ItsNameIsDurableWithItAndAFailedSyncIsNoLackOfSpace) {
+  using storage::FileStep;
+  const fs::path directory = fs::path(::testing::TempDir()) / "log_begun_steps";
+  const LogPlace place{directory.string(), 7};
+  std::vector<FileStep> steps;
+  std::optional<FileStep> refused;
+  const auto note = [&](FileStep step) -> base::Result<void> {
+    steps.push_back(step);
+    if (step == refused) return base::Error(ErrorCode::kNoSpace, "the test's disk is full");
+    return {};
+  };
+  const auto written_anew = [&] {
+    fs::remove_all(directory);
+    fs::create_directory(directory);
+    steps.clear();
+    return write_log_begun(place, 1, note);
+  };
+  ASSERT_TRUE(written_anew().ok());
+  EXPECT_EQ(steps, (std::vector{FileStep::kGrow, FileStep::kWrite, FileStep::kSync,
+                                FileStep::kSyncDirectory}));
+  steps.clear();
+  ASSERT_TRUE(write_log_begun(place, 2, note).ok());
+  EXPECT_EQ(steps, (std::vector{FileStep::kWrite, FileStep::kSync}));
+  const std::pair<FileStep, ErrorCode> errors[] = {{FileStep::kGrow, ErrorCode::kNoSpace},
+                                                   {FileStep::kWrite, ErrorCode::kNoSpace},
+                                                   {FileStep::kSync, ErrorCode::kIo},
+                                                   {FileStep::kSyncDirectory, ErrorCode::kIo}};
+  for (const auto& [step, error] : errors) {
+    refused = step;
+    EXPECT_EQ(written_anew().code(), error) << static_cast<int>(step);
+  }
   fs::remove_all(directory);
 }
 

@@ -48,6 +48,46 @@ TEST_F(LogDamage, AGapInTheVidsIsAnError) {
   EXPECT_THAT(lines.error().message, HasSubstr("goes on after VID 6"));
 }
 
+// Of this log are files whose numbers are written as it writes them.
+TEST_F(LogDamage, AFileWhoseNameHasAnotherFormIsNoneOfTheLogs) {
+  begin_file(1, 0, 1);
+  append(0, 5);
+  for (const std::string name : {"log-2.dtl", "log-00000000002.dtl", "log-.dtl", "log-2x.dtl"}) {
+    write_contents(path() + "/" + name, "not of a log");
+  }
+  const auto lines = read();
+  ASSERT_TRUE(lines.ok()) << lines.error().to_string();
+  EXPECT_EQ(lines->size(), 5u);
+}
+
+// The file may be the first that is read, so that nobody has seen the others' definitions.
+TEST_F(LogDamage, ACallOfAProcedureThatItsOwnFileDoesNotDefineIsAnError) {
+  begin_file(1, 0, 1);
+  append(0, 2);
+  begin_file(2, 2, sequence_);
+  FrameWriter frame;
+  frame.begin_batch(base::Vid(2));
+  add_call(&frame, 3, false);
+  ASSERT_TRUE(file_->append(frame.seal(2, sequence_), &ring_));
+  const auto contents = scan_log(path(), base::Vid(0));
+  ASSERT_EQ(contents.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(contents.error().message,
+              HasSubstr(fmt::format("{}: byte {}: a call of procedure {}, which is not defined",
+                                    log_file_path(path(), 2), kLogHeaderBytes, kPlainProcedure)));
+}
+
+TEST_F(LogDamage, ACallThatReadsAVersionBelowTheFirstIsAnError) {
+  begin_file(1, 0, 1);
+  FrameWriter frame;
+  frame.begin_batch(base::Vid(0));
+  const PlainArguments arguments;
+  frame.add(kPlainProcedure, {}, 0, base::Vid(UINT64_MAX), base::Vid(1),
+            std::as_bytes(std::span(&arguments, 1)), {}, {});
+  frame.define({.id = kPlainProcedure, .name = "plain", .argument_bytes = 8, .signature = 1});
+  ASSERT_TRUE(file_->append(frame.seal(1, 1), &ring_));
+  EXPECT_EQ(scan_log(path(), base::Vid(0)).code(), ErrorCode::kCorrupt);
+}
+
 TEST_F(LogDamage, AMissingFileIsAnError) {
   begin_file(1, 0, 1);
   append(0, 5);
@@ -309,6 +349,42 @@ TEST_F(LogDamage, OfALastFrameOfOneSectorIsNoTornEnd) {
   ASSERT_EQ(lines.code(), ErrorCode::kCorrupt);
   EXPECT_THAT(lines.error().message,
               HasSubstr(fmt::format("{}: byte {}: ", file, frame_begins_[1])));
+}
+
+// What an older program has cut off by its own means, and gone on after.
+TEST_F(LogDamage, ATornEndThatTheNextFileGoesOnAfterIsNotTheLogs) {
+  begin_file(1, 0, 1);
+  append(0, 5);
+  append(5, 30);
+  const std::string file = log_file_path(path(), 1);
+  std::string torn = contents_of(file);
+  torn[file_->used_bytes() - 600] ^= 1;
+  write_contents(file, torn);
+  begin_file(2, 5, 2);
+  append(5, 3);
+  EXPECT_EQ(read()->size(), 8u);
+  EXPECT_FALSE(contents_.torn);
+}
+
+// More than is read and written at once.
+TEST_F(LogDamage, AnEndOfMegabytesIsMadeWholeAllOfIt) {
+  constexpr size_t kLargeFileBytes = size_t{8} << 20;
+  constexpr uint64_t kCalls = 40'000;
+  file_ = *LogFile::prepare({path()}, 1, kLargeFileBytes, &faults_);
+  ASSERT_TRUE(file_->begin(base::Vid(0), 1));
+  append(0, kCalls);
+  const std::string file = log_file_path(path(), 1);
+  const std::string whole = contents_of(file);
+  const size_t end = file_->used_bytes();
+  ASSERT_GT(end, size_t{2} << 20) << "a frame of several pieces";
+  append(kCalls, kCalls);
+  std::string torn = contents_of(file);
+  torn[file_->used_bytes() - 600] ^= 1;
+  write_contents(file, torn);
+  ASSERT_EQ(read()->size(), kCalls);
+  ASSERT_TRUE(contents_.torn);
+  ASSERT_TRUE(trim_log(path(), contents_));
+  EXPECT_TRUE(contents_of(file) == whole);
 }
 
 // Not by its size, which its header has.

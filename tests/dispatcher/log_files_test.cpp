@@ -3,9 +3,13 @@
 #include "dispatcher/command_log/log_files.h"
 
 #include <filesystem>
+#include <fstream>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "dispatcher/command_log/log_format.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -53,6 +57,34 @@ TEST_F(LogFileSet, TheLastReleaseDropsWhatWasCoveredMeanwhile) {
   files_.release();
   EXPECT_EQ(on_disk(), 2u);
   EXPECT_EQ(files_.file_count(), 2u);
+}
+
+// Who needs the next file may come before the thread that makes it ready has begun: made twice, it
+// would lose what it has.
+TEST_F(LogFileSet, AFileIsMadeOnceThoughItIsNeededAsSoonAsItIsWanted) {
+  LogRing ring(LogWay::kCalls);
+  const auto header_of = [&](uint64_t number) {
+    std::ifstream file(log_file_path(directory_, number), std::ios::binary);
+    std::vector<char> bytes(kLogHeaderBytes);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return read_header(std::as_bytes(std::span(bytes)));
+  };
+  for (uint64_t i = 4; i <= 60; ++i) {
+    FrameWriter frame;
+    frame.begin_batch(base::Vid(i));
+    frame.add(0, {}, 0, base::Vid(i), base::Vid(i + 1), {}, {}, {});
+    const uint64_t number = files_.current()->header().number;
+    ASSERT_TRUE(files_.append(frame.seal(number, i), &ring).ok());  // which wants the next one
+    ASSERT_TRUE(files_.begin_next(base::Vid(i * 10), i + 1, 512).ok());
+  }
+  files_.stop();
+  ASSERT_EQ(files_.file_count(), 60u);
+  for (const BegunFile& file : files_.begun()) {
+    const auto header = header_of(file.number);
+    ASSERT_TRUE(header.ok()) << file.number << ": " << header.error().to_string();
+    EXPECT_EQ(header->number, file.number);
+    EXPECT_EQ(header->start, file.start);
+  }
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ TEST_F(LogFormat, OnlyWhatFollowsTheVidIsReadAndCoveredFilesAreNotLookedInto) {
   EXPECT_EQ(lines->size(), 4u);
   EXPECT_EQ(contents_.first_needed, 1u);
   EXPECT_EQ(read(12)->size(), 0u);
+  const auto from_its_beginning = read(5);
+  ASSERT_TRUE(from_its_beginning.ok()) << from_its_beginning.error().to_string();
+  EXPECT_EQ(from_its_beginning->size(), 7u);
   const auto all = read(0);
   ASSERT_FALSE(all.ok());
   EXPECT_THAT(all.error().message, HasSubstr(log_file_path(path(), 1)));
@@ -84,6 +87,16 @@ TEST(LogHeader, OfTheVersionBeforeIsRead) {
   const auto read = read_header(bytes);
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   EXPECT_EQ(read->start, base::Vid(7));
+}
+
+// What lay in a block of the disk before may be a frame of another file, at the same place.
+TEST(LogFrame, IsOfTheFileThatItWasWrittenFor) {
+  FrameWriter frame;
+  frame.begin_batch(base::Vid(0));
+  frame.add(kPlainProcedure, {}, 0, base::Vid(0), base::Vid(1), {}, {}, {});
+  const auto sealed = frame.seal(6, 1);
+  EXPECT_TRUE(frame_at(sealed, 0, 6));
+  EXPECT_FALSE(frame_at(sealed, 0, 7));
 }
 
 // In memory that takes no pages but for its first: all of it but the header is zero.
@@ -149,23 +162,55 @@ TEST_F(LogFormat, UpdatesAreReadAsTheyWereWritten) {
   ASSERT_TRUE(contents.ok()) << contents.error().to_string();
   EXPECT_EQ(contents->last, base::Vid(15));
   EXPECT_EQ(contents->transactions, 15u);
-  Lines lines;
-  ASSERT_TRUE(read_calls(*contents, base::Vid(6), [&](LoggedBatch& batch) {
-    for (const propagation::BatchRuns& updates : batch.updates) {
-      for (const propagation::RecordRun& run : updates.runs) {
-        propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
-          lines.push_back(fmt::format("{}: table {} row {}", record.vid.value, run.table.value,
-                                      record.row_id.value));
-        });
+  const auto lines_after = [&](uint64_t vid) {
+    Lines lines;
+    EXPECT_TRUE(read_calls(*contents, base::Vid(vid), [&](LoggedBatch& batch) {
+      for (const propagation::BatchRuns& updates : batch.updates) {
+        for (const propagation::RecordRun& run : updates.runs) {
+          propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
+            lines.push_back(fmt::format("{}: table {} row {}", record.vid.value, run.table.value,
+                                        record.row_id.value));
+          });
+        }
       }
-    }
-    if (batch.updates.empty()) lines.push_back(fmt::format("{} calls", batch.calls.size()));
-    return base::Result<void>();
-  }));
-  EXPECT_THAT(lines, ::testing::ElementsAre("3 calls", "10: table 4 row 100", "12: table 4 row 120",
-                                            "14: table 4 row 140", "11: table 4 row 110",
-                                            "13: table 4 row 130", "15: table 4 row 150",
-                                            "12: table 7 row 12", "15: table 7 row 15"));
+      if (batch.updates.empty()) lines.push_back(fmt::format("{} calls", batch.calls.size()));
+      return base::Result<void>();
+    }));
+    return lines;
+  };
+  EXPECT_THAT(
+      lines_after(6),
+      ::testing::ElementsAre("3 calls", "10: table 4 row 100", "12: table 4 row 120",
+                             "14: table 4 row 140", "11: table 4 row 110", "13: table 4 row 130",
+                             "15: table 4 row 150", "12: table 7 row 12", "15: table 7 row 15"));
+  const Lines all = lines_after(0);
+  ASSERT_EQ(all.size(), 17u);
+  EXPECT_EQ(all[0], "2: table 4 row 20");
+  EXPECT_EQ(all[8], "3 calls") << "after the updates that were logged before them";
+}
+
+TEST_F(LogFormat, AProcedureIsNamedOnceForEachOfItsVersionsAndOfItsArguments) {
+  begin_file(1, 0, 1);
+  const std::pair<uint64_t, uint64_t> signatures_and_versions[] = {{1, 7}, {1, 7}, {1, 8}, {2, 8}};
+  for (uint64_t i = 0; i < std::size(signatures_and_versions); ++i) {
+    const auto [signature, version] = signatures_and_versions[i];
+    FrameWriter frame;
+    frame.begin_batch(base::Vid(i));
+    add_call(&frame, i + 1, false);
+    frame.define({.id = kPlainProcedure,
+                  .name = "plain",
+                  .argument_bytes = 8,
+                  .signature = signature,
+                  .version = version});
+    ASSERT_TRUE(file_->append(frame.seal(1, i + 1), &ring_));
+  }
+  const auto contents = scan_log(path(), base::Vid(0));
+  ASSERT_TRUE(contents.ok()) << contents.error().to_string();
+  Lines named;
+  for (const ProcedureInLog& one : contents->procedures) {
+    named.push_back(fmt::format("{} {} {}", one.name, one.signature, one.version));
+  }
+  EXPECT_THAT(named, ::testing::ElementsAre("plain 1 7", "plain 1 8", "plain 2 8"));
 }
 
 // A frame that is cut at a VID has what it had up to there, whatever it is made of.

@@ -406,10 +406,7 @@ base::Result<void> trim_end(const LogFileFound& last, bool is_torn,
     return write_all(file, bytes, at, last.path);
   };
   auto done = go(FileStep::kWrite);
-  if (done) {
-    const uint64_t end = last.last_frame != 0 ? last.bytes : kLogHeaderBytes;
-    done = for_each_piece(file, last.last_frame, end, last.path, write_again);
-  }
+  if (done) done = for_each_piece(file, last.last_frame, last.bytes, last.path, write_again);
   if (done && is_torn) done = go(FileStep::kWrite);
   if (done && is_torn) {
     done = for_each_piece(file, last.bytes, last.file_bytes, last.path, clear);

@@ -416,6 +416,33 @@ TEST_F(Backup, OneThatBeginsWhileCallsAreRefusedEndsBeforeWhatIsNotSaved) {
   EXPECT_EQ(version_in(path("restored")), 1);
 }
 
+// Of the next one, that is no end.
+TEST_F(Backup, OneThatDdlCameDuringRepeatedlyEndsBeforeTheFirst) {
+  Bank::open({.path = path()})->fill(10);
+  auto bank = Bank::open({.path = path()});
+  bump(bank.get());
+  const Vid before = bank->database->metrics().last_vid;
+  auto backup = std::async(std::launch::async, [&] {
+    return bank->database->backup(path("backup"), {.bytes_per_second = 1024});
+  });
+  while (!fs::exists(path("backup") + "/blocks.dtb")) std::this_thread::yield();
+  for (const std::string table : {"first", "second"}) {
+    const std::string ddl = "CREATE TABLE " + table + " (id BIGINT NOT NULL PRIMARY KEY)";
+    ASSERT_TRUE(bank->database->execute_ddl(ddl));
+    bump(bank.get());
+  }
+  const auto done = backup.get();
+  ASSERT_TRUE(done.ok()) << done.error().to_string();
+  EXPECT_EQ(done->last, before);
+  ASSERT_TRUE(restore_database(path("backup"), path("restored"), {}, go_on));
+  EXPECT_EQ(version_in(path("restored")), 1);
+  const auto next = bank->database->backup(path("next"));
+  ASSERT_TRUE(next.ok()) << next.error().to_string();
+  EXPECT_EQ(next->last, bank->database->metrics().last_vid);
+  ASSERT_TRUE(restore_database(path("next"), path("of next"), {}, go_on));
+  EXPECT_EQ(version_in(path("of next")), 3);
+}
+
 // What is acknowledged before the call is in it; transfers, which are whole at any VID, keep the
 // sum. Checkpoints, DDL and loads go on, and drop, overwrite and skip what they like.
 class BackupWhileRunning : public Backup, public ::testing::WithParamInterface<LogMode> {};

@@ -235,6 +235,50 @@ TEST_F(Checkpoint, DoesNotWaitForALogFileThatIsBeingMade) {
   EXPECT_EQ(bumps_after_a_crash(std::move(bank)), 3);
 }
 
+TEST_F(Checkpoint, OneThatDdlHasEndedEndsNoLaterOne) {
+  Bank::open({.path = path()});
+  auto bank = open_bank();
+  bump(bank.get(), 1);
+  stop_.stop();
+  auto ended = checkpoint(bank.get());
+  stop_.wait_until_stopped();
+  auto ddl = std::async(std::launch::async, [&] {
+    return bank->database->execute_ddl("CREATE TABLE other (a INT PRIMARY KEY)");
+  });
+  // Where it comes later, nothing is ended, and nothing is shown.
+  std::this_thread::sleep_for(milliseconds(50));
+  stop_.go_on();
+  EXPECT_TRUE(ddl.get().ok());
+  EXPECT_TRUE(ended.get().ok());
+  bump(bank.get(), 1);
+  auto later = checkpoint(bank.get());
+  ASSERT_EQ(later.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_TRUE(later.get().ok());
+  EXPECT_EQ(storage::read_manifest(path())->vid, bank->database->metrics().last_vid);
+}
+
+// Without a log only a save has it.
+TEST_F(Checkpoint, HasTheDdlThatCameSinceTheLastOneOrWhileItWasWritten) {
+  Bank::open({.path = path()});
+  {
+    auto bank = open_bank({.log = LogMode::kNone});
+    ASSERT_TRUE(bank->database->checkpoint().ok());
+    ASSERT_TRUE(bank->database->execute_ddl("CREATE TABLE since (a INT PRIMARY KEY)").ok());
+    stop_.stop();
+    auto done = checkpoint(bank.get());
+    stop_.wait_until_stopped();
+    ASSERT_TRUE(bank->database->execute_ddl("CREATE TABLE meanwhile (a INT PRIMARY KEY)").ok());
+    stop_.go_on();
+    ASSERT_TRUE(done.get().ok());
+    EXPECT_EQ(storage::read_manifest(path())->ddl.size(), 2U) << "the account's and since's";
+    ASSERT_TRUE(bank->database->checkpoint().ok());
+    static_cast<void>(bank->database->discard());
+  }
+  auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM since"), 0);
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM meanwhile"), 0);
+}
+
 TEST_F(Checkpoint, IsEndedByDdlLoadAndSaveWhichAnswerWhoWaitsForIt) {
   for (const std::string what : {"DDL", "load", "save"}) {
     SCOPED_TRACE(what);

@@ -29,6 +29,12 @@ using base::ErrorCode;
 using storage::FileStep;
 using ::testing::HasSubstr;
 
+bool is_thread_of_the_log() {
+  char name[16] = {};
+  ::pthread_getname_np(::pthread_self(), name, sizeof name);
+  return std::string_view(name).starts_with("oltp-log");
+}
+
 class LogFault : public DirectoryFixture {
  protected:
   DatabaseOptions options() {
@@ -314,9 +320,7 @@ TEST_F(LogFault, AFullDiskHasACheckpointTakenThatFreesLogFiles) {
   Bank::open({.path = path()})->fill(10);
   DatabaseOptions with{.path = path(), .log_file_bytes = 8 << 10};
   with.faults.before_step = [&](FileStep step) -> base::Result<void> {
-    char name[16] = {};
-    ::pthread_getname_np(::pthread_self(), name, sizeof name);
-    if (step != FileStep::kGrow || !std::string_view(name).starts_with("oltp-log")) return {};
+    if (step != FileStep::kGrow || !is_thread_of_the_log()) return {};
     ptrdiff_t files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(path())) {
       files += entry.path().extension() == ".dtl" ? 1 : 0;
@@ -337,6 +341,82 @@ TEST_F(LogFault, AFullDiskHasACheckpointTakenThatFreesLogFiles) {
   EXPECT_GE(bank->database->metrics().checkpoints, 2u);
   static_cast<void>(bank->database->discard());
   EXPECT_EQ(bumps(), done);
+}
+
+// It would make space, and asks for a file that there is no space for.
+TEST_F(LogFault, ASaveEndsThoughTheLogWaitsForSpace) {
+  Bank::open({.path = path()})->fill(10);
+  std::atomic<bool> is_full{true};
+  DatabaseOptions with{.path = path()};
+  with.faults.before_step = [&](FileStep step) -> base::Result<void> {
+    if (step != FileStep::kGrow || !is_full || !is_thread_of_the_log()) return {};
+    return base::Error(ErrorCode::kNoSpace, "the test's disk refuses");
+  };
+  auto bank = Bank::open(with);
+  auto waits = bank->database->call(bank->bump, {.id = 3, .balance = {}});
+  while (!bank->database->metrics().log_refuses[static_cast<size_t>(LogRefusal::kNoSpace)]) {
+    std::this_thread::yield();
+  }
+  auto saved = std::async(std::launch::async, [&] { return bank->database->save(); });
+  EXPECT_EQ(saved.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  is_full = false;
+  EXPECT_TRUE(saved.get().ok());
+  EXPECT_TRUE(waits.get().ok());
+  static_cast<void>(bank->database->discard());
+  EXPECT_EQ(bumps(), 1);
+}
+
+TEST_F(LogFault, WithoutSpaceForTheFileThatASaveAsksForThePresentOneGoesOn) {
+  Bank::open({.path = path()})->fill(10);
+  std::atomic<bool> is_full{false};
+  DatabaseOptions with{.path = path()};
+  with.faults.before_step = [&](FileStep step) -> base::Result<void> {
+    if (step != FileStep::kGrow || !is_full || !is_thread_of_the_log()) return {};
+    return base::Error(ErrorCode::kNoSpace, "the test's disk refuses");
+  };
+  auto bank = Bank::open(with);
+  ASSERT_TRUE(bump(bank.get()));
+  is_full = true;
+  EXPECT_TRUE(bank->database->save().ok());
+  const auto after = bump(bank.get());
+  EXPECT_TRUE(after.ok()) << after.error().to_string();
+  EXPECT_EQ(bank->database->metrics().log_files, 1u);
+  static_cast<void>(bank->database->discard());
+  EXPECT_EQ(bumps(), 2);
+}
+
+// It begins behind what is written, and not behind what waits for that.
+TEST_F(LogFault, AFileIsBegunForASaveThatFailsWhileAGroupWaits) {
+  Bank::open({.path = path()})->fill(10);
+  std::atomic<bool> holds{false};
+  std::atomic<bool> syncs{false};
+  DatabaseOptions with{.path = path()};
+  with.faults.before_step = [&](FileStep step) -> base::Result<void> {
+    if (step == FileStep::kRename && syncs) return base::Error(ErrorCode::kIo, "refused");
+    if (step != FileStep::kSync || !is_thread_of_the_log()) return {};
+    syncs = syncs || holds;
+    while (holds) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return {};
+  };
+  auto bank = Bank::open(with);
+  ASSERT_TRUE(bump(bank.get()));
+  const uint64_t before = bank->database->metrics().last_vid.value;
+  holds = true;
+  auto written = bank->database->call(bank->bump, {.id = 3, .balance = {}});
+  while (!syncs) std::this_thread::yield();
+  auto waiting = bank->database->call(bank->bump, {.id = 3, .balance = {}});
+  while (bank->database->metrics().last_vid.value < before + 2) {
+    std::this_thread::yield();
+  }
+  auto saved = std::async(std::launch::async, [&] { return bank->database->save(); });
+  // Where the save is slower, the group is written before it, and nothing is shown.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  holds = false;
+  EXPECT_FALSE(saved.get().ok());
+  EXPECT_TRUE(written.get().ok());
+  EXPECT_TRUE(waiting.get().ok());
+  static_cast<void>(bank->database->discard());
+  EXPECT_EQ(bumps(), 3);
 }
 
 // A disk that takes 5 ms for a sync: what is admitted is bounded, and so is what the log keeps.

@@ -2,9 +2,11 @@
 
 #include "dispatcher/command_log/log_files.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -33,7 +35,23 @@ class LogFileSet : public DirectoryFixture {
     return count;
   }
 
+  // A group of one call, to the current file.
+  void append(uint64_t sequence) {
+    FrameWriter frame;
+    frame.begin_batch(base::Vid(sequence));
+    frame.add(0, {}, 0, base::Vid(sequence), base::Vid(sequence + 1), {}, {}, {});
+    const uint64_t number = files_.current()->header().number;
+    ASSERT_TRUE(files_.append(frame.seal(number, sequence), &ring_).ok());
+  }
+  base::Result<LogFileHeader> header_of(uint64_t number) const {
+    std::ifstream file(log_file_path(directory_, number), std::ios::binary);
+    std::vector<char> bytes(kLogHeaderBytes);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return read_header(std::as_bytes(std::span(bytes)));
+  }
+
   DiskFaults faults_;
+  LogRing ring_{LogWay::kCalls};
   LogFiles files_{{directory_}, kFileBytes, &faults_};
 };
 
@@ -59,32 +77,42 @@ TEST_F(LogFileSet, TheLastReleaseDropsWhatWasCoveredMeanwhile) {
   EXPECT_EQ(files_.file_count(), 2u);
 }
 
-// Who needs the next file may come before the thread that makes it ready has begun: made twice, it
-// would lose what it has.
+// Who needs the next file may come before the thread that makes it ready has begun, and makes it
+// then: made twice, it would lose what it has.
 TEST_F(LogFileSet, AFileIsMadeOnceThoughItIsNeededAsSoonAsItIsWanted) {
-  LogRing ring(LogWay::kCalls);
-  const auto header_of = [&](uint64_t number) {
-    std::ifstream file(log_file_path(directory_, number), std::ios::binary);
-    std::vector<char> bytes(kLogHeaderBytes);
-    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return read_header(std::as_bytes(std::span(bytes)));
+  // The thread would come while the file is being made here.
+  const std::thread::id here = std::this_thread::get_id();
+  faults_.before_step = [here](storage::FileStep step) -> base::Result<void> {
+    if (step == storage::FileStep::kGrow && std::this_thread::get_id() == here) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return {};
   };
-  for (uint64_t i = 4; i <= 60; ++i) {
-    FrameWriter frame;
-    frame.begin_batch(base::Vid(i));
-    frame.add(0, {}, 0, base::Vid(i), base::Vid(i + 1), {}, {}, {});
-    const uint64_t number = files_.current()->header().number;
-    ASSERT_TRUE(files_.append(frame.seal(number, i), &ring).ok());  // which wants the next one
+  for (uint64_t i = 4; i <= 40; ++i) {
+    append(i);  // which wants the next one
     ASSERT_TRUE(files_.begin_next(base::Vid(i * 10), i + 1, 512).ok());
   }
   files_.stop();
-  ASSERT_EQ(files_.file_count(), 60u);
+  ASSERT_EQ(files_.file_count(), 40u);
   for (const BegunFile& file : files_.begun()) {
     const auto header = header_of(file.number);
     ASSERT_TRUE(header.ok()) << file.number << ": " << header.error().to_string();
     EXPECT_EQ(header->number, file.number);
     EXPECT_EQ(header->start, file.start);
   }
+}
+
+TEST_F(LogFileSet, AFileThatWasMadeReadyTooSmallIsMadeAnew) {
+  constexpr size_t kGroupBytes = 5 * kFileBytes;
+  append(4);
+  while (!files_.next_is_ready(1'000'000'000)) {
+  }
+  ASSERT_TRUE(files_.begin_next(base::Vid(30), 5, kGroupBytes).ok());
+  EXPECT_TRUE(files_.current()->has_room(kGroupBytes));
+  const auto header = header_of(4);
+  ASSERT_TRUE(header.ok()) << header.error().to_string();
+  EXPECT_EQ(header->file_bytes, files_.current()->bytes());
+  EXPECT_EQ(std::filesystem::file_size(log_file_path(directory_, 4)), header->file_bytes);
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ namespace {
 constexpr uint64_t kWhileNotDurableNs = 30'000'000;
 constexpr uint64_t kSoonEnoughNs = 20'000'000'000;
 // 27 G pairs: minutes. The two differ, so that they do not run as one.
-constexpr const char* kEndless =
+constexpr const char* kUnending =
     "SELECT count(*) FROM account a, account b, account c "
     "WHERE a.version + b.version + c.version >= -1";
-constexpr const char* kEndlessBeside =
+constexpr const char* kUnendingBeside =
     "SELECT count(*) FROM account a, account b, account c "
     "WHERE a.version + b.version + c.version >= -2";
-constexpr const char* kBumps = "SELECT version FROM account WHERE id = 3";
+constexpr const char* kVersionShown = "SELECT version FROM account WHERE id = 3";
 
 // A bank whose log's disk can be held at its next sync.
 class DurableAnswerConcurrent : public DirectoryFixture {
@@ -65,7 +65,7 @@ class DurableAnswerConcurrent : public DirectoryFixture {
 
 TEST_F(DurableAnswerConcurrent, AQueryIsAnsweredOnceTheLogHasWhatItSaw) {
   auto call = bump_held();
-  RunningQuery query = start(kBumps);
+  RunningQuery query = start(kVersionShown);
   wait_for_result(1);
   EXPECT_FALSE(query.wait_for(kWhileNotDurableNs));
   holds_ = false;
@@ -76,10 +76,10 @@ TEST_F(DurableAnswerConcurrent, AQueryIsAnsweredOnceTheLogHasWhatItSaw) {
 // The others of a batch are waited for, then, and not only the log.
 TEST_F(DurableAnswerConcurrent, OneThatEndsBeforeItsBatchWaitsForTheLogToo) {
   const uint64_t batches = database().metrics().query_batches;
-  RunningQuery holding = start(kEndless);
+  RunningQuery holding = start(kUnending);
   while (database().metrics().query_batches == batches) std::this_thread::yield();
-  RunningQuery beside = start(kEndlessBeside);
-  RunningQuery query = start(kBumps);
+  RunningQuery beside = start(kUnendingBeside);
+  RunningQuery query = start(kVersionShown);
   auto call = bump_held();
   holding.cancel();
   wait_for_result(1);
@@ -94,7 +94,7 @@ TEST_F(DurableAnswerConcurrent, OneThatEndsBeforeItsBatchWaitsForTheLogToo) {
 // It is answered at once, so without rows that a power failure could take away.
 TEST_F(DurableAnswerConcurrent, OneThatIsStoppedMeanwhileShowsNothing) {
   auto call = bump_held();
-  RunningQuery query = start(kBumps);
+  RunningQuery query = start(kVersionShown);
   wait_for_result(1);
   query.cancel();
   EXPECT_TRUE(query.wait_for(kSoonEnoughNs));

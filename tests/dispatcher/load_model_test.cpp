@@ -224,5 +224,35 @@ TEST(Load, ASourceThatCallsTheDatabaseIsRefusedAndCallsAnotherOne) {
   EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 3);
 }
 
+// The replica is to have seen the deletes before: it finds rows by their ids.
+TEST(Load, RowsMayTakeTheIdsOfThoseWhoseDeletesWaitToBeApplied) {
+  constexpr int32_t kRows = 500;
+  const auto bank = Bank::open({.apply_interval_ns = 3'600'000'000'000});
+  Database& database = *bank->database;
+  const auto erase = *database.register_procedure<AccountArguments, oltp::Nothing>(
+      "erase",
+      [by_id = bank->by_id](Transaction& txn,
+                            const AccountArguments& arguments) -> base::Result<oltp::Nothing> {
+        auto row = txn.get_for_update<&Account::id>(by_id, arguments.id);
+        if (!row) return row.error();
+        txn.erase(*row);
+        return oltp::Nothing{};
+      });
+  for (int32_t round = 0; round < 3; ++round) {
+    std::vector<Account> rows;
+    for (int32_t id = 0; id < kRows; ++id) rows.push_back({id, {round}, round});
+    Source source(std::move(rows), Failure::kNone, 1);
+    const auto loaded = database.load(bank->accounts.table, [&] { return source.next(); });
+    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+    EXPECT_EQ(
+        *bank->number("SELECT count(*) FROM account WHERE version = " + std::to_string(round)),
+        kRows);
+    expect_equal_replicas(&database);
+    for (int32_t id = 0; id < kRows; ++id) {
+      ASSERT_TRUE(database.call(erase, {.id = id, .balance = {}}).get().ok());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace diptych::dispatcher

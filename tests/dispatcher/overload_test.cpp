@@ -141,7 +141,7 @@ TEST_F(Overload, ACallWhoseDeadlinePassesInTheQueueIsNotRun) {
   EXPECT_EQ(metrics.transactions_in_flight, 0u);
 }
 
-TEST_F(Overload, ARequestThatIsSubmittedAgainHasNoDeadlineOfBefore) {
+TEST_F(Overload, ARequestThatIsSubmittedAgainHasNoDeadlineAndNoConflictsOfBefore) {
   open({});
   const AccountArguments account{.id = 1, .balance = {}};
   std::promise<void> ended;
@@ -154,11 +154,13 @@ TEST_F(Overload, ARequestThatIsSubmittedAgainHasNoDeadlineOfBefore) {
   };
   for (const uint64_t timeout_ns : {10 * kOneMs, uint64_t{0}}) {
     ended = {};
+    request.conflicts = 7;
     ASSERT_TRUE(database().submit(&request, {.timeout_ns = timeout_ns}).ok());
     ended.get_future().wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(11));
   }
   EXPECT_TRUE(request.outcome.ok()) << request.outcome.error().to_string();
+  EXPECT_EQ(request.conflicts, 0u);
 }
 
 TEST_F(Overload, TheLongestWaitOfABatchIsThatOfItsOldestCall) {

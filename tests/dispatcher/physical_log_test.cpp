@@ -61,6 +61,7 @@ TEST_F(PhysicalLog, IsReplayedWithoutProcedures) {
   auto database = *Database::open(options());
   EXPECT_EQ(rows(database.get(), "SELECT version FROM account WHERE id = 3"), "7|");
   EXPECT_EQ(database->recover()->transactions, 7u);
+  EXPECT_EQ(database->recover()->vid, database->metrics().last_vid);
   expect_equal_replicas(database.get());
 }
 

@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
+#include "dispatcher/query_watch.h"
 #include "tests/dispatcher/bank_fixture.h"
 #include "tests/sanitizers.h"
 
@@ -72,6 +74,23 @@ class QueryStop : public ::testing::Test {
 
   std::unique_ptr<Bank> bank_ = Bank::open({.partitions = 2});
 };
+
+TEST(QueryDeadlines, WhoIsAnsweredLeavesOthersOfTheSameDeadlineToExpire) {
+  const QueryWatchPtr watch = QueryWatch::make();
+  const uint64_t deadline_ns = base::steady_ns() + 10 * kMs;
+  std::promise<void> expired;
+  const QueryAnswerPtr waits = QueryAnswer::make(1, deadline_ns);
+  waits->set_done([&](const QueryResults&) { expired.set_value(); });
+  const QueryAnswerPtr answered = QueryAnswer::make(1, deadline_ns);
+  watch->add(waits);
+  watch->add(answered);
+  watch->remove(*answered);
+  watch->start();
+  EXPECT_EQ(expired.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  watch->stop();
+  EXPECT_TRUE(waits->control().is_stopped());
+  EXPECT_FALSE(answered->control().is_stopped());
+}
 
 TEST_F(QueryStop, ACancelIsAnsweredAndTheCoresAreFreeWithin100Milliseconds) {
   double answered_ms = 1e9;  // of the best of some: the machine has other things to do

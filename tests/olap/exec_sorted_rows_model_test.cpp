@@ -137,6 +137,38 @@ TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
   }
 }
 
+// Some workers meet texts that are longer than a prefix, and the others none.
+TEST(SortedRowsModel, LongTextsInOnePartAreCompared) {
+  constexpr uint32_t kRows = 60'000;
+  std::mt19937_64 random(2);
+  ColumnStore rows(std::vector<DataType>{kTextType});
+  std::vector<std::string> texts(kVectorRows);
+  for (uint32_t first = 0; first < kRows; first += kVectorRows) {
+    Selection selection;
+    select_all(std::min(kVectorRows, kRows - first), &selection);
+    VectorBuffer buffer(PhysicalType::kString);
+    for (uint32_t i = 0; i < selection.count; ++i) {
+      const std::string number = std::to_string(random() % 1000);
+      texts[i] = first < kRows / 4 ? "the same first letters " + number : number;
+      buffer.values<base::StringRef>()[i] = base::StringRef(texts[i]);
+    }
+    std::vector<Vector> vectors = {buffer.view()};
+    vectors[0].string_life = StringLife::kBatch;
+    rows.append(vectors, selection);
+  }
+  const std::vector<SortKey> keys = {{0, false, false}};
+  std::vector<uint32_t> expected(kRows);
+  std::iota(expected.begin(), expected.end(), 0U);
+  std::stable_sort(expected.begin(), expected.end(),
+                   [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint32_t workers : {1, 3}) {
+    ExecutionArena arena(placement(workers));
+    EXPECT_EQ(sorted_rows(rows, keys, kNoLimit, Workers(&arena, stop)), expected) << workers;
+  }
+}
+
 // Numbers of few bits, some NULL, so that several keys lie in one prefix, whose places are full.
 TEST(SortedRowsModel, SeveralIntegersLieInOnePrefix) {
   const uint64_t seed = std::random_device()();
@@ -144,10 +176,13 @@ TEST(SortedRowsModel, SeveralIntegersLieInOnePrefix) {
   std::mt19937_64 random(seed);
   const StopFlag never{false};
   const StopSignal stop(&never);
-  const std::vector<DataType> types = {kIntType, kBigIntType, kDateType, kBigIntType};
+  const std::vector<DataType> types = {kIntType, kBigIntType, kDateType, kBigIntType, kBigIntType};
+  constexpr size_t kWide = 4;  // the column with which keys have about as many bits as there are
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     ColumnStore rows(types);
+    const bool is_whole = round % 10 == 9;  // all of its type's values
+    const uint64_t unused_bits = is_whole ? 0 : 6 + random() % 3;
     const uint32_t count = 1 + static_cast<uint32_t>(random() % 3000);
     std::vector<uint64_t> domains;
     std::vector<bool> nulls;
@@ -155,6 +190,7 @@ TEST(SortedRowsModel, SeveralIntegersLieInOnePrefix) {
       domains.push_back(uint64_t{1} << random() % 8);
       nulls.push_back(random() % 2 == 0);
     }
+    if (round % 2 == 1) domains[0] = is_whole ? 1 : 128;
     for (uint32_t first = 0; first < count; first += kVectorRows) {
       Selection selection;
       select_all(std::min(kVectorRows, count - first), &selection);
@@ -163,7 +199,9 @@ TEST(SortedRowsModel, SeveralIntegersLieInOnePrefix) {
       std::vector<Vector> vectors;
       for (size_t c = 0; c < types.size(); ++c) {
         for (uint32_t i = 0; i < selection.count; ++i) {
-          const int64_t value = static_cast<int64_t>(random() % domains[c]) - 5;
+          int64_t value = static_cast<int64_t>(random() % domains[c]) - 5;
+          if (c == kWide) value = static_cast<int64_t>(random() >> unused_bits);
+          if (c == kWide && is_whole && i < 2) value = i == 0 ? INT64_MIN : INT64_MAX;
           if (buffers[c].type() == PhysicalType::kInt32) {
             buffers[c].values<int32_t>()[i] = static_cast<int32_t>(value);
           } else {
@@ -179,6 +217,10 @@ TEST(SortedRowsModel, SeveralIntegersLieInOnePrefix) {
     for (uint64_t i = 2 + random() % 3; i != 0; --i) {
       const auto column = static_cast<uint32_t>(random() % types.size());
       keys.push_back({column, random() % 2 == 0, random() % 2 == 0});
+    }
+    if (round % 2 == 1) {
+      keys[0].column = 0;
+      keys[1].column = kWide;
     }
     std::vector<uint32_t> expected(count);
     std::iota(expected.begin(), expected.end(), 0U);

@@ -6,6 +6,7 @@
 
 #include "olap/execution/expression/expression.h"
 #include "olap/execution/pattern/like_pattern.h"
+#include "olap/sql/sampled_keys.h"
 #include "olap/sql/sampled_predicate.h"
 
 namespace diptych::olap {
@@ -292,6 +293,17 @@ double Estimator::sampled_selectivity(const Expression& p, double by_kind) const
   if (!found) return by_kind;
   const double share = found->share(sample->null_share);
   return found->matches == 0 && !found->of_null ? std::min(share, by_kind) : share;
+}
+
+double Estimator::share_of_referred(uint32_t referring, uint32_t key, const Operator& scan) const {
+  const Slot& from = slots_[referring];
+  const Slot& to = slots_[key];
+  if (from.table == nullptr || to.table == nullptr) return 1;
+  const size_t child = from.table->id.value;
+  const size_t parent = to.table->id.value;
+  if (child >= rows_.size() || parent >= rows_.size()) return 1;
+  if (from.column.value >= rows_[child].columns.size()) return 1;
+  return share_of_keys(rows_[parent], scan, to.column, rows_[child].columns[from.column.value]);
 }
 
 double Estimator::selectivity(const Expression& p) {

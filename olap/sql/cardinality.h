@@ -44,6 +44,9 @@ class Estimator {
 
   // The share of rows that satisfy the predicate, in (0, 1].
   double selectivity(const Expression& predicate);
+  // How many times as often as other rows of the scanned table the scan has those to which a column
+  // refers, by the table's key (sampled_keys.h). 1 if nothing is known.
+  double share_of_referred(uint32_t referring, uint32_t key, const Operator& scan) const;
 
  private:
   double distinct(const base::TableSchema& table, base::ColumnId column, unsigned depth);

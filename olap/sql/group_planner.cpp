@@ -332,6 +332,18 @@ JoinSide PlanBuilder::join_side(const Expression& side, const GroupState& state)
   return result;
 }
 
+// How many times as often as others a member's predicates hold for those of its rows to which the
+// referring side's column refers, by the member's key.
+double PlanBuilder::share_of_referred(const JoinSide& referring, const JoinSide& key,
+                                      const GroupState& state) {
+  if (!referring.slot || !key.slot || !std::has_single_bit(key.members)) return 1;
+  const Planned& member = state.members[static_cast<size_t>(std::countr_zero(key.members))];
+  const auto& keys = member.unique_keys;
+  const bool is_key = std::find(keys.begin(), keys.end(), std::vector{*key.slot}) != keys.end();
+  if (!is_key || member.root->kind != OperatorKind::kScan) return 1;
+  return estimator_.share_of_referred(*referring.slot, *key.slot, *member.root);
+}
+
 JoinProblem PlanBuilder::join_problem(const GroupState& state) {
   JoinProblem problem;
   for (const Planned& member : state.members) {
@@ -345,6 +357,9 @@ JoinProblem PlanBuilder::join_problem(const GroupState& state) {
       JoinSide right = join_side(*e.children[1], state);
       if (left.members != 0 && right.members != 0 && (left.members & right.members) == 0) {
         problem.equalities.push_back({left, right});
+        const double factor =
+            share_of_referred(left, right, state) * share_of_referred(right, left, state);
+        if (factor != 1) problem.filters.push_back({condition.members, factor});
         continue;
       }
     }

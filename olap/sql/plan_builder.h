@@ -71,6 +71,7 @@ class PlanBuilder {
   Planned join_members(GroupState& state);
   JoinProblem join_problem(const GroupState& state);
   JoinSide join_side(const Expression& side, const GroupState& state);
+  double share_of_referred(const JoinSide& referring, const JoinSide& key, const GroupState& state);
   double selectivity(const Expressions& predicates);
 
   // join_planner.cpp: the join tree.

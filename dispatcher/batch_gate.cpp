@@ -5,6 +5,15 @@
 #include "base/check.h"
 
 namespace diptych::dispatcher {
+namespace {
+
+constexpr Side kSides[] = {Side::kOltp, Side::kOlap};
+
+bool stops_side(Stops stops, Side side) {
+  return stops == Stops::kBoth || side == Side::kOltp;
+}
+
+}  // namespace
 
 BatchGate::Passage BatchGate::pass(Side side) {
   while (true) {
@@ -12,8 +21,11 @@ BatchGate::Passage BatchGate::pass(Side side) {
     {
       const std::lock_guard lock(mutex_);
       DIPTYCH_CHECK(!door(side).inside, "a side runs one batch at a time");
-      if (door(side).excluders == 0) {
+      door(side).waiting = !may_pass(side);
+      if (!door(side).waiting) {
         door(side).inside = true;
+        // Interrupts wait for that.
+        if (std::exchange(door(side).owed, false) && line_ != nullptr) changed_.wake_all();
         return {this, side};
       }
     }
@@ -27,67 +39,105 @@ void BatchGate::leave(Side side) {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(door(side).inside, "a batch leaves once");
     door(side).inside = false;
-    awaited = door(side).excluders != 0;
+    awaited = line_ != nullptr || held_.has_value();
   }
   if (awaited) changed_.wake_all();
 }
 
-void BatchGate::close(Side side) {
-  const std::lock_guard lock(mutex_);
-  ++door(side).excluders;
-}
-
-void BatchGate::await(Side side) {
-  while (true) {
-    const uint32_t ticket = changed_.ticket();
-    {
-      const std::lock_guard lock(mutex_);
-      if (!door(side).inside) return;
-    }
-    changed_.wait(ticket);
+bool BatchGate::may_pass(Side side) const {
+  if (held_ && stops_side(*held_, side)) return false;
+  if (door(side).owed) return true;
+  for (const Waiter* waiter = line_; waiter != nullptr; waiter = waiter->next) {
+    if (is_kept_out_by(*waiter, side)) return false;
   }
+  return true;
 }
 
-void BatchGate::take_turn() {
+// While a batch of the OLAP side is awaited, or owed, transactions go on.
+bool BatchGate::is_kept_out_by(const Waiter& waiter, Side side) const {
+  switch (waiter.section) {
+    case Section::kOltp: return side == Side::kOltp;
+    case Section::kBoth: return side == Side::kOlap || rests(Side::kOlap);
+    case Section::kInterrupt: return false;
+  }
+  return false;
+}
+
+bool BatchGate::may_begin(Section section) const {
+  if (held_) return false;
+  switch (section) {
+    case Section::kOltp: return rests(Side::kOltp);
+    case Section::kBoth: return rests(Side::kOltp) && rests(Side::kOlap);
+    case Section::kInterrupt: return !door(Side::kOltp).owed && !door(Side::kOlap).owed;
+  }
+  return false;
+}
+
+bool BatchGate::is_next(const Waiter& waiter) const {
+  const Waiter* first = line_;
+  while (first != nullptr && !may_begin(first->section)) first = first->next;
+  return first == &waiter;
+}
+
+void BatchGate::line_up(Waiter* waiter) {
+  Waiter** end = &line_;
+  while (*end != nullptr) end = &(*end)->next;
+  *end = waiter;
+}
+
+void BatchGate::leave_line(const Waiter* waiter) {
+  Waiter** place = &line_;
+  while (*place != waiter) place = &(*place)->next;
+  *place = waiter->next;
+}
+
+void BatchGate::take_turn(Section section) {
+  Waiter self{section};
+  {
+    const std::lock_guard lock(mutex_);
+    line_up(&self);
+  }
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      if (!std::exchange(excluded_, true)) return;
+      if (is_next(self)) {
+        leave_line(&self);
+        held_ = section == Section::kOltp ? Stops::kOltp : Stops::kBoth;
+        return;
+      }
     }
     changed_.wait(ticket);
   }
 }
 
 BatchGate::Exclusive BatchGate::exclude(Stops stops) {
-  if (stops == Stops::kBoth) {
-    close(Side::kOlap);
-    await(Side::kOlap);
-  }
-  close(Side::kOltp);
-  await(Side::kOltp);
-  take_turn();
+  take_turn(stops == Stops::kOltp ? Section::kOltp : Section::kBoth);
   return {this, stops};
 }
 
 BatchGate::Exclusive BatchGate::interrupt(const std::function<void()>& spoil) {
-  take_turn();
-  close(Side::kOlap);
-  close(Side::kOltp);
+  take_turn(Section::kInterrupt);
   spoil();
-  await(Side::kOlap);
-  await(Side::kOltp);
-  return {this, Stops::kBoth};
+  while (true) {
+    const uint32_t ticket = changed_.ticket();
+    {
+      const std::lock_guard lock(mutex_);
+      if (rests(Side::kOltp) && rests(Side::kOlap)) return {this, Stops::kBoth};
+    }
+    changed_.wait(ticket);
+  }
 }
 
 void BatchGate::reopen(Stops stops) {
   {
     const std::lock_guard lock(mutex_);
-    DIPTYCH_CHECK(excluded_, "G1: the gate is opened by who closed it");
-    excluded_ = false;
-    for (Door& door : doors(stops)) {
-      DIPTYCH_CHECK(!door.inside, "G1: a batch and an exclusive section never overlap");
-      --door.excluders;
+    DIPTYCH_CHECK(held_ == stops, "G1: the gate is opened by who closed it");
+    held_.reset();
+    for (const Side side : kSides) {
+      if (!stops_side(stops, side)) continue;
+      DIPTYCH_CHECK(rests(side), "G1: a batch and an exclusive section never overlap");
+      door(side).owed = door(side).waiting;
     }
   }
   changed_.wake_all();

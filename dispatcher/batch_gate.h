@@ -8,20 +8,24 @@
 //   OLTP dispatcher  --pass(kOltp)-->  [ batch ]  --~Passage-->
 //   OLAP dispatcher  --pass(kOlap)-->  [ batch ]  --~Passage-->       Exclusive: neither inside
 //
-// Threads    pass: one thread a side. exclude: any number; they take turns, in any order, and go
-//            before batches, so that a busy side cannot starve them.
+// Threads    pass: one thread a side. exclude, interrupt: any number.
+// Turns      Exclusive sections go in the order in which they were asked for, but one whose sides
+//            are between batches does not wait behind one that awaits a batch. They go before
+//            batches, so that a busy side cannot starve them; but a batch that waits when a section
+//            ends goes before the next one, so that they cannot starve the side by overlapping.
 // Cost       a batch pays two uncontended mutex operations.
 //
 // Invariants
 //   G1  While an Exclusive lives, no other one does, and no Passage of a side that it stops.
 //   G2  What was written inside a Passage or an Exclusive is visible to whoever is inside later.
+//   G3  A batch that waits for a section that stops its side to end goes before the next one.
 
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <span>
+#include <optional>
 
 #include "base/parker.h"
 
@@ -60,7 +64,7 @@ class BatchGate {
 
   // Waits while the gate is closed; the side's batch runs while the Passage lives.
   [[nodiscard]] Passage pass(Side side);
-  // Waits until the sides that it stops are between batches.
+  // Waits for its turn, and until the sides that it stops are between batches.
   [[nodiscard]] Exclusive exclude(Stops stops = Stops::kBoth);
   // For who spoils the batches that run: once no Exclusive lives, calls `spoil`, which has them end
   // soon, and waits for them. No other Exclusive lives, and no batch begins, until this one ends.
@@ -68,21 +72,36 @@ class BatchGate {
 
  private:
   struct Door {
-    bool inside = false;     // a batch is
-    uint32_t excluders = 0;  // who stop this side: waiting for it or inside
+    bool inside = false;   // a batch is
+    bool waiting = false;  // one waits in pass()
+    bool owed = false;     // that one goes before the next section
+  };
+  enum class Section : uint8_t { kOltp, kBoth, kInterrupt };
+  struct Waiter {
+    Section section;
+    Waiter* next = nullptr;
   };
 
   void leave(Side side);
-  void close(Side side);  // no further batch passes until reopen()
-  void await(Side side);  // until the batch that is inside has left
-  void take_turn();       // waits until no other Exclusive lives
+  void take_turn(Section section);
   void reopen(Stops stops);
+
+  // The caller of these holds mutex_.
+  bool may_pass(Side side) const;
+  bool is_kept_out_by(const Waiter& waiter, Side side) const;
+  bool may_begin(Section section) const;
+  bool is_next(const Waiter& waiter) const;
+  void line_up(Waiter* waiter);
+  void leave_line(const Waiter* waiter);
+  bool rests(Side side) const { return !door(side).inside && !door(side).owed; }
   Door& door(Side side) { return doors_[static_cast<size_t>(side)]; }
-  std::span<Door> doors(Stops stops) { return {doors_, stops == Stops::kBoth ? 2u : 1u}; }
+  const Door& door(Side side) const { return doors_[static_cast<size_t>(side)]; }
 
   std::mutex mutex_;
-  Door doors_[2];          // guarded by mutex_; by Side
-  bool excluded_ = false;  // guarded by mutex_: an Exclusive lives, or an interrupt waits
+  // All guarded by mutex_.
+  Door doors_[2];              // by Side
+  Waiter* line_ = nullptr;     // who wait to begin a section, the first one first
+  std::optional<Stops> held_;  // an Exclusive lives, or an interrupt waits
   base::Parker changed_;
 };
 

@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -9,6 +10,7 @@
 
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/freshness_clock.h"
+#include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -32,7 +34,7 @@ TEST(BatchGateStress, AnExclusiveSectionIsAloneAndIsNotStarvedByBatches) {
   std::vector<std::thread> excluders;
   for (int t = 0; t < 3; ++t) {
     excluders.emplace_back([&] {
-      for (int i = 0; i < 500; ++i) {
+      for (int i = 0; i < 200; ++i) {
         const BatchGate::Exclusive held = gate.exclude();
         const uint64_t before = side_batches[0] + side_batches[1];
         ++shared;
@@ -45,7 +47,7 @@ TEST(BatchGateStress, AnExclusiveSectionIsAloneAndIsNotStarvedByBatches) {
   // relaxed: it only ends the loops.
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& side : sides) side.join();
-  EXPECT_EQ(shared, 1500u);
+  EXPECT_EQ(shared, 600u);
 }
 
 // The OLAP side is inside all the time: who stopped it too would wait for ever.
@@ -132,6 +134,70 @@ TEST(BatchGateStress, NobodyComesBetweenAnInterruptAndItsEnd) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// G3. Somebody always waits to be alone: the sides would never pass if that alone stopped them.
+TEST(BatchGateStress, ExclusiveSectionsThatOverlapDoNotStarveTheBatches) {
+  constexpr uint64_t kBatches = 200;
+  constexpr int kTurnsMax = 200'000;
+  BatchGate gate;
+  std::atomic<int> begun{0};
+  std::atomic<int> sides_left{2};
+  std::atomic<int> gave_up{0};
+  std::vector<std::thread> threads;
+  for (const Stops stops : {Stops::kBoth, Stops::kOltp, Stops::kBoth}) {
+    threads.emplace_back([&, stops] {
+      int turns = 0;
+      // relaxed: it only ends the loop.
+      while (sides_left.load(std::memory_order_relaxed) != 0 && turns < kTurnsMax) {
+        const BatchGate::Exclusive held = gate.exclude(stops);
+        if (turns++ == 0) ++begun;
+        std::this_thread::yield();
+      }
+      if (turns == kTurnsMax) ++gave_up;
+    });
+  }
+  while (begun != 3) std::this_thread::yield();
+  for (const Side side : {Side::kOltp, Side::kOlap}) {
+    threads.emplace_back([&, side] {
+      for (uint64_t i = 0; i < kBatches; ++i) const BatchGate::Passage passage = gate.pass(side);
+      // relaxed: it only ends the loops.
+      sides_left.fetch_sub(1, std::memory_order_relaxed);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(gave_up, 0) << "sections went on and on, and batches waited for all of them";
+}
+
+// A batch that is owed may be of queries that run for minutes.
+TEST(BatchGateStress, WhoWaitsForAnOlapBatchThatIsOwedHoldsUpNoOltpBatches) {
+  BatchGate gate;
+  std::atomic<bool> excluded{false};
+  std::atomic<bool> olap_inside{false};
+  std::promise<void> olap_may_end;
+  std::thread olap;
+  std::thread excluder;
+  {
+    const BatchGate::Exclusive held = gate.exclude();
+    olap = std::thread([&] {
+      const BatchGate::Passage passage = gate.pass(Side::kOlap);
+      olap_inside = true;
+      olap_may_end.get_future().wait();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it mostly waits by then
+    excluder = std::thread([&] {
+      const BatchGate::Exclusive next = gate.exclude();
+      excluded = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  // Where neither waited yet, the section went first, and the rest shows nothing.
+  while (!olap_inside) std::this_thread::yield();
+  for (int i = 0; i < 500; ++i) const BatchGate::Passage oltp = gate.pass(Side::kOltp);
+  olap_may_end.set_value();
+  olap.join();
+  excluder.join();
+  EXPECT_TRUE(excluded);
+}
+
 // One of each kind at a time, though they stop different sides.
 TEST(BatchGateStress, ExclusiveSectionsOfBothKindsTakeTurns) {
   BatchGate gate;
@@ -149,6 +215,51 @@ TEST(BatchGateStress, ExclusiveSectionsOfBothKindsTakeTurns) {
   }
   for (std::thread& excluder : excluders) excluder.join();
   EXPECT_EQ(sections, 1500u);
+}
+
+// Where the others cannot go on, who excludes them gives up after so many turns.
+constexpr int kTurnsMax = 20'000;
+
+base::Result<LoadReport> load_one(Bank* bank, int32_t id) {
+  const Account row{id, {10'000}, 0};
+  bool given = false;
+  return bank->database->load(bank->accounts.table, [&]() -> RowBatch {
+    if (given) return {};
+    given = true;
+    return {reinterpret_cast<const std::byte*>(&row), 1};
+  });
+}
+
+using ExclusiveTurnsStress = DirectoryFixture;
+
+TEST_F(ExclusiveTurnsStress, TwoWhoLoadWithoutAPauseAndCallersAllMakeProgress) {
+  constexpr int kCalls = 30;
+  auto bank = Bank::open({});
+  bank->fill(1);
+  std::array<std::atomic<int>, 2> loads{};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> loaders;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    loaders.emplace_back([&, i] {
+      // relaxed: it only ends the loop.
+      while (!stop.load(std::memory_order_relaxed) && loads[i] < kTurnsMax) {
+        const auto id = static_cast<int32_t>((i + 1) * 1'000'000) + loads[i];
+        const auto loaded = load_one(bank.get(), id);
+        ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+        ++loads[i];
+      }
+    });
+  }
+  while (loads[0] == 0 || loads[1] == 0) std::this_thread::yield();
+  for (int i = 0; i < kCalls; ++i) {
+    ASSERT_TRUE(bank->database->call(bank->bump, {.id = 0, .balance = {}}).get().ok());
+    ASSERT_EQ(*bank->number("SELECT version FROM account WHERE id = 0"), i + 1);
+  }
+  EXPECT_TRUE(loads[0] < kTurnsMax && loads[1] < kTurnsMax) << "calls waited for all the loads";
+  // relaxed: it only ends the loops.
+  stop.store(true, std::memory_order_relaxed);
+  for (std::thread& loader : loaders) loader.join();
+  expect_equal_replicas(bank->database.get());
 }
 
 TEST(FreshnessClock, AgeIsCountedFromTheFirstBatchThatIsNotInTheSnapshot) {

@@ -331,6 +331,9 @@ base::Result<std::unique_ptr<Database::State>> Database::State::make(
 }
 
 BatchGate::Exclusive Database::State::stop_everything() {
+  // relaxed: who misses it does its work before the gate is taken below. Others fail at once, so
+  // that whoever loads without a pause does not hold up the dispatchers' last batches.
+  closing_begun.store(true, std::memory_order_relaxed);
   backups.stop();
   log_replay.stop();
   stop_dispatchers();
@@ -381,7 +384,14 @@ base::Result<void> Database::State::check_may_wait(std::string_view what) const 
       fmt::format("{} was called in a completion, where it would wait for itself", what));
 }
 
+base::Result<void> Database::State::check_not_closing() const {
+  // relaxed: as in stop_everything.
+  if (closing_begun.load(std::memory_order_relaxed)) return base::ErrorCode::kClosed;
+  return {};
+}
+
 base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) const {
+  if (auto open = check_not_closing(); !open) return open;
   if (phase != Phase::kOpen) return base::ErrorCode::kClosed;
   if (primary_failure) return *primary_failure;
   return {};
@@ -498,6 +508,7 @@ base::Result<ReplicaComparison> Database::compare_replicas() {
     return base::Error(base::ErrorCode::kUnsupported,
                        "export_updates is off: the replicas differ by choice");
   }
+  if (auto open = state_->check_not_closing(); !open) return open.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
@@ -515,7 +526,10 @@ base::Result<void> Database::save() {
   if (auto allowed = state_->check_may_wait("save"); !allowed) return allowed;
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const BatchGate::Exclusive held = state_->gate.exclude();
-  if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
+  // One that is stopped has what its close could not save.
+  if (state_->phase != State::Phase::kStopped) {
+    if (auto open = state_->check_not_closing(); !open) return open;
+  }
   return state_->checkpoints.save();
 }
 

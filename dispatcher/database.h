@@ -227,9 +227,10 @@ class Database {
   base::Result<BackupReport> backup(const std::string& directory,
                                     const BackupOptions& options = {});
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
-  // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
-  // close() and save() are closed, and the data stays in memory: close() again (once there is
-  // space) tries the save again.
+  // if anything changed since the last save, and stops the dispatchers. DDL, loads and saves that
+  // wait for their turn fail with kClosed at once. If the save fails, all but close() and save()
+  // are closed, and the data stays in memory: close() again (once there is space) tries the save
+  // again.
   base::Result<void> close();
   // Closes without saving. A database that was there before open() is left as a crash leaves it:
   // what was saved last, and the log. One that open() made is given up as a whole, whatever was

@@ -35,11 +35,12 @@ base::Result<void> Database::State::recover() {
 
 // What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
 // that was lost was neither pushed, nor logged, nor acknowledged.
-base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive& held) {
-  // After one that had no memory: there may be some by now.
-  const bool is_again = primary_failure && primary_failure->code == base::ErrorCode::kOutOfMemory;
-  if (auto open = check_open(held); !open && !(is_again && phase == Phase::kOpen)) {
-    return open.error();
+base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive&) {
+  // Where close has only begun, the last batches need the primary.
+  if (phase != Phase::kOpen) return base::ErrorCode::kClosed;
+  // Of one that had no memory there may be some by now.
+  if (primary_failure && primary_failure->code != base::ErrorCode::kOutOfMemory) {
+    return *primary_failure;
   }
   const uint64_t begin_ns = base::steady_ns();
   const auto lose = [&](const base::Error& error) {
@@ -115,6 +116,7 @@ base::Result<RebuildReport> Database::rebuild_primary() {
     return base::Error(base::ErrorCode::kUnsupported,
                        "export_updates is off: no replica has what the primary has");
   }
+  if (auto open = state_->check_not_closing(); !open) return open.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   // What the batch had done is in rows and indexes until the rebuild: nobody else may meet it.
   return state_->rebuild_primary(state_->gate.interrupt([this] { state_->engine.lose(); }));
@@ -122,6 +124,7 @@ base::Result<RebuildReport> Database::rebuild_primary() {
 
 base::Result<void> Database::checkpoint() {
   if (auto allowed = state_->check_may_wait("checkpoint"); !allowed) return allowed;
+  if (auto open = state_->check_not_closing(); !open) return open;
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   return state_->checkpoints.await();
 }

@@ -54,6 +54,7 @@ base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>&
 base::Result<LoadReport> Database::load(base::TableId table,
                                         const std::function<base::Result<RowBatch>()>& next) {
   if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
+  if (auto open = state_->check_not_closing(); !open) return open.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();

@@ -67,6 +67,7 @@ base::Result<base::ProcedureId> Database::find_procedure(
 
 base::Result<LoadedProcedures> Database::load_procedures(const std::string& path) try {
   if (auto allowed = state_->check_may_wait("load_procedures"); !allowed) return allowed.error();
+  if (auto open = state_->check_not_closing(); !open) return open.error();
   const std::lock_guard one_at_a_time(state_->loading);
   auto library = ModuleLibrary::open(path);
   if (!library) return library.error();

@@ -108,6 +108,7 @@ base::Result<void> Database::State::check_manifest_room(const std::string& state
 
 base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto allowed = state_->check_may_wait("execute_ddl"); !allowed) return allowed;
+  if (auto open = state_->check_not_closing(); !open) return open;
   auto statements = olap::split_statements(script);
   if (!statements) return statements.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;

@@ -4,6 +4,8 @@
 //     │                     └── save failed: the data is in memory; close and save can be retried
 //     └───► [discard] ───────────────────────────────────────────► kClosed
 //
+// Once either has begun, the database counts as closed for whoever wants to change or save it.
+//
 // What each member needs is said beside it: "gate" is an Exclusive (dispatcher/batch_gate.h), whose
 // holder alone touches both replicas. The order of the members is the order of construction.
 
@@ -78,6 +80,8 @@ struct Database::State {
   base::Result<void> check_outside_procedure(std::string_view what) const;
   // The same, or on a dispatcher's thread, which `what` would wait for.
   base::Result<void> check_may_wait(std::string_view what) const;
+  // kClosed once close or discard has begun: for whoever is about to wait for the gate.
+  base::Result<void> check_not_closing() const;
   // kClosed unless open. The caller holds the gate.
   base::Result<void> check_open(const BatchGate::Exclusive& gate_held) const;
   // Likewise, and kInvalidArgument where no table has the id.
@@ -178,9 +182,10 @@ struct Database::State {
   std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
   // Where a load asks its source for rows, which would wait for the load.
   std::atomic<std::thread::id> source_thread{};  // writer: load
-  std::mutex loading;               // held by load_procedures, so that two of them take turns
-  std::mutex closing;               // held by close, so that two of them take turns
-  std::unique_ptr<CommandLog> log;  // null: nothing is logged
+  std::mutex loading;  // held by load_procedures, so that two of them take turns
+  std::mutex closing;  // held by close, so that two of them take turns
+  std::atomic<bool> closing_begun{false};  // writer: who holds that
+  std::unique_ptr<CommandLog> log;         // null: nothing is logged
   // Shared with the handles of queries, which may outlive the database.
   const QueryWatchPtr query_watch = QueryWatch::make();
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction

@@ -15,6 +15,8 @@
 namespace diptych::dispatcher {
 namespace {
 
+using base::ErrorCode;
+
 // Plain counters: ThreadSanitizer proves G2, the sums prove G1.
 TEST(BatchGateStress, AnExclusiveSectionIsAloneAndIsNotStarvedByBatches) {
   BatchGate gate;
@@ -260,6 +262,47 @@ TEST_F(ExclusiveTurnsStress, TwoWhoLoadWithoutAPauseAndCallersAllMakeProgress) {
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& loader : loaders) loader.join();
   expect_equal_replicas(bank->database.get());
+}
+
+// And whoever waits for the calls, as close does.
+TEST_F(ExclusiveTurnsStress, CloseEndsThoseWhoTakeTurnsWithoutAPause) {
+  constexpr int kCalls = 100;
+  for (const auto end : {&Database::close, &Database::discard}) {
+    auto bank = Bank::open({.path = path(end == &Database::close ? "closed" : "discarded")});
+    bank->fill(1);
+    std::array<std::atomic<int>, 3> turns{};
+    std::array<std::atomic<ErrorCode>, 3> last{};
+    const auto take_turn = [&](size_t thread, int turn) -> base::Result<void> {
+      if (thread == 0) return bank->database->save();
+      if (thread == 1)
+        return bank->database->execute_ddl(kBankDdl);  // it exists: that takes a turn
+      const auto loaded = load_one(bank.get(), 1'000'000 + turn);
+      return loaded ? base::Result<void>() : loaded.error();
+    };
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < turns.size(); ++i) {
+      threads.emplace_back([&, i] {
+        while (turns[i] < kTurnsMax) {
+          const auto taken = take_turn(i, turns[i]);
+          if (!taken) last[i] = taken.code();
+          if (!taken && taken.code() != ErrorCode::kAlreadyExists) return;
+          ++turns[i];
+        }
+      });
+    }
+    while (turns[0] == 0 || turns[1] == 0 || turns[2] == 0) std::this_thread::yield();
+    std::vector<Future<oltp::Nothing>> calls;
+    for (int i = 0; i < kCalls; ++i) {
+      calls.push_back(bank->database->call(bank->bump, {.id = 0, .balance = {}}));
+    }
+    const auto ended = (bank->database.get()->*end)();
+    EXPECT_TRUE(ended.ok()) << ended.error().to_string();
+    for (std::thread& thread : threads) thread.join();
+    for (size_t i = 0; i < turns.size(); ++i) {
+      EXPECT_EQ(last[i], ErrorCode::kClosed) << i << " after " << turns[i];
+    }
+    for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+  }
 }
 
 TEST(FreshnessClock, AgeIsCountedFromTheFirstBatchThatIsNotInTheSnapshot) {

@@ -222,8 +222,7 @@ base::Result<void> Database::State::restore_engine() {
   for (uint32_t i = 0; i < catalog.table_count(); ++i) {
     rows += replica.table(base::TableId(i)).live_rows();
   }
-  RecoveryProgress progress(options.path, options.recovery_listener, "row", "put back", rows,
-                            RecoveryProgress::Closing::kOfWhatTookLong);
+  RecoveryProgress progress(options.path, options.recovery_listener, "row", "put back", rows);
   auto restored = restore_primary(
       catalog, replica, &engine,
       {.cores = all_cores(), .progress = [&](uint64_t done) { progress.at(done); }});

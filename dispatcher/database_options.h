@@ -110,8 +110,8 @@ struct DatabaseOptions {
   uint64_t checkpoint_bytes_per_second = uint64_t{32} << 20;
   DiskFaults faults;         // for tests
   uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
-  // Called with the progress of a recovery. Progress also goes to standard error, unless that is a
-  // terminal: with a listener, the terminal is the listener's.
+  // Called with the progress of a recovery. Without a listener, standard error has the progress of
+  // one that takes over a second.
   RecoveryListener recovery_listener;
   // The start of transactions' now(); real time passes from there. nullopt: the system clock.
   std::optional<base::Timestamp> time_origin;

@@ -92,8 +92,7 @@ base::Result<void> LogReplay::replay_and_trim(const Steps& steps) {
 
 base::Result<void> LogReplay::replay(const Steps& steps) {
   RecoveryProgress progress(options_.path, options_.recovery_listener, "transaction",
-                            "of the log replayed", logged_->contents().transactions,
-                            RecoveryProgress::Closing::kAlways);
+                            "of the log replayed", logged_->contents().transactions);
   oltp::Engine& engine = *parts_.engine;
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {

@@ -1,8 +1,7 @@
 // RecoveryProgress: says how far the opening of a database is, and how long it will take.
 //
-// To the listener of DatabaseOptions where there is one (a terminal's progress line), and in lines
-// on standard error, one a second and one at the end, so that a log has them. A terminal that a
-// listener paints on gets no lines.
+// To the listener of DatabaseOptions where there is one; else in lines on standard error, one a
+// second and, if it took that long, one at the end, so that a log has them.
 //
 // Threads    at(), finish() by one thread at a time.
 
@@ -14,7 +13,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/counted.h"
@@ -25,18 +23,14 @@ namespace diptych::dispatcher {
 
 class RecoveryProgress {
  public:
-  enum class Closing : uint8_t { kAlways, kOfWhatTookLong };  // a line at the end
-
   // `noun` and `done`: "row", "put back"; `of`: all of them. The listener outlives this.
   RecoveryProgress(std::string path, const RecoveryListener& listener, std::string noun,
-                   std::string done, uint64_t of, Closing closing)
+                   std::string done, uint64_t of)
       : path_(std::move(path)),
         listener_(listener),
         noun_(std::move(noun)),
         done_(std::move(done)),
-        of_(of),
-        closing_(closing),
-        writes_lines_(!listener || ::isatty(STDERR_FILENO) == 0) {}
+        of_(of) {}
 
   void at(uint64_t done) {
     const uint64_t now_ns = base::steady_ns();
@@ -61,7 +55,7 @@ class RecoveryProgress {
   // All that there was to do is done.
   void finish(uint64_t done) {
     const uint64_t spent_ns = base::steady_ns() - begin_ns_;
-    if (!writes_lines_ || (closing_ == Closing::kOfWhatTookLong && spent_ns < kLineNs)) return;
+    if (!writes_lines_ || spent_ns < kLineNs) return;
     write(fmt::format("{} {} in {:.3f} s", base::counted(done, noun_), done_,
                       static_cast<double>(spent_ns) * 1e-9));
   }
@@ -87,9 +81,8 @@ class RecoveryProgress {
   const std::string noun_;
   const std::string done_;
   const uint64_t of_;
-  const Closing closing_;
-  const bool writes_lines_;
   bool hears_ = listener_ != nullptr;
+  const bool writes_lines_ = !hears_;
   const uint64_t begin_ns_ = base::steady_ns();
   uint64_t heard_ns_ = begin_ns_;
   uint64_t written_ns_ = begin_ns_;

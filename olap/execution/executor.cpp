@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "olap/execution/batch_runner.h"
+#include "olap/execution/limits/query_memory.h"
 #include "olap/execution/threads/execution_arena.h"
 #include "olap/query.h"
 
@@ -23,14 +24,20 @@ Executor::Executor(const base::SidePlacement& placement, size_t query_memory_byt
                    size_t queries_memory_bytes_max)
     : arena_(std::make_unique<ExecutionArena>(placement)),
       query_memory_bytes_max_(query_memory_bytes_max),
-      memory_limit_(new QueryMemoryLimit(queries_memory_bytes_max)) {}
+      memory_limit_(new QueryMemoryLimit(queries_memory_bytes_max)) {
+  begin_keeping_query_blocks(queries_memory_bytes_max / 4);
+}
 
 Executor::Executor(const base::SidePlacement& placement, const Executor& beside)
     : arena_(std::make_unique<ExecutionArena>(placement)),
       query_memory_bytes_max_(beside.query_memory_bytes_max_),
-      memory_limit_(beside.memory_limit_) {}
+      memory_limit_(beside.memory_limit_) {
+  begin_keeping_query_blocks(memory_limit_->bytes_max() / 4);
+}
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  end_keeping_query_blocks();
+}
 
 std::vector<base::Result<QueryResult>> Executor::run_batch(std::span<const Plan* const> plans,
                                                            const storage::Replica& replica,

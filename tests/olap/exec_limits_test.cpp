@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "olap/execution/limits/query_memory.h"
+#include "olap/query_memory_figures.h"
 #include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
 
@@ -367,6 +369,37 @@ TEST_P(MemoryLimit, AResultOutlivesTheExecutorThatCountsIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, MemoryLimit, ::testing::Values(1U, 3U));
+
+constexpr size_t kBlockBytes = size_t{1} << 20;
+
+void take_and_return(size_t bytes) {
+  void* const block = take_query_block(&bytes);
+  return_query_block(block, bytes);
+}
+
+TEST(QueryMemory, IsKeptUntilTheLastExecutorGoes) {
+  ASSERT_EQ(query_memory_figures().kept_bytes, 0u) << "no executor yet";
+  size_t outlives = kBlockBytes;
+  void* const block = take_query_block(&outlives);
+  {
+    const Executor executor(placement(1));
+    take_and_return(kBlockBytes);
+    { const Executor beside(placement(1), executor); }
+    EXPECT_EQ(query_memory_figures().kept_bytes, base::kAddressSanitizer ? 0 : kBlockBytes);
+  }
+  EXPECT_EQ(query_memory_figures().kept_bytes, 0u);
+  return_query_block(block, outlives);
+  EXPECT_EQ(query_memory_figures().kept_bytes, 0u) << "a result that was held longer";
+  EXPECT_EQ(query_memory_figures().used_bytes, 0u);
+}
+
+TEST(QueryMemory, NoMoreIsKeptThanAQuarterOfWhatAllQueriesMayKeep) {
+  const Executor executor(placement(1), SIZE_MAX, 8 * kBlockBytes);
+  take_and_return(4 * kBlockBytes);
+  EXPECT_EQ(query_memory_figures().kept_bytes, 0u);
+  take_and_return(2 * kBlockBytes);
+  EXPECT_EQ(query_memory_figures().kept_bytes, base::kAddressSanitizer ? 0 : 2 * kBlockBytes);
+}
 
 }  // namespace
 }  // namespace diptych::olap::test

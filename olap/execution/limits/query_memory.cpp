@@ -1,5 +1,6 @@
 #include "olap/execution/limits/query_memory.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -24,6 +25,8 @@ struct KeptBlocks {
   std::mutex mutex;
   std::array<std::vector<void*>, 64> by_class;  // guarded by mutex; by log2 of the size
   size_t bytes = 0;                             // guarded by mutex
+  size_t bytes_max = 0;                         // likewise
+  size_t executors = 0;                         // likewise
   size_t used_bytes = 0;                        // likewise: of blocks that were taken
 };
 
@@ -126,7 +129,7 @@ void return_query_block(void* block, size_t bytes) {
   {
     const std::lock_guard lock(kept.mutex);
     kept.used_bytes -= bytes;
-    if (kept.bytes + bytes <= kQueryBytesKeptMax) {
+    if (kept.bytes + bytes <= kept.bytes_max) {
       try {
         kept.by_class[static_cast<size_t>(std::countr_zero(bytes))].push_back(block);
         kept.bytes += bytes;
@@ -136,6 +139,26 @@ void return_query_block(void* block, size_t bytes) {
     }
   }
   unmap(block, bytes);
+}
+
+void begin_keeping_query_blocks(size_t bytes_max) {
+  KeptBlocks& kept = kept_blocks();
+  const std::lock_guard lock(kept.mutex);
+  ++kept.executors;
+  kept.bytes_max = std::max(kept.bytes_max, std::min(bytes_max, kQueryBytesKeptMax));
+}
+
+void end_keeping_query_blocks() {
+  KeptBlocks& kept = kept_blocks();
+  const std::lock_guard lock(kept.mutex);
+  DIPTYCH_CHECK(kept.executors != 0, "who ends it has begun it");
+  if (--kept.executors != 0) return;
+  kept.bytes_max = 0;
+  for (size_t size_log = 0; size_log < kept.by_class.size(); ++size_log) {
+    for (void* const block : kept.by_class[size_log]) unmap(block, size_t{1} << size_log);
+    kept.by_class[size_log] = {};
+  }
+  kept.bytes = 0;
 }
 
 QueryMemoryFigures query_memory_figures() {

@@ -2,9 +2,10 @@
 //
 // Fresh memory often costs more than the query's own work, because the system zeroes it page by
 // page at first touch (44 to 72 % of the time of CH's Q04, Q10, Q15 and Q16 before blocks were
-// kept). Block sizes are powers of two from kQueryBlockBytesMin on. Up to kQueryBytesKeptMax of
-// freed blocks are kept, the rest goes back to the system. Large blocks ask for huge pages, which
-// make random access into 64 MB twice as fast.
+// kept). Block sizes are powers of two from kQueryBlockBytesMin on. While there are executors,
+// freed blocks are kept up to the limit that they give, and up to kQueryBytesKeptMax; the rest goes
+// back to the system. Large blocks ask for huge pages, which make random access into 64 MB twice as
+// fast.
 //
 // Threads    any.
 // Errors     std::bad_alloc.
@@ -35,5 +36,12 @@ void* take_query_block(size_t* bytes);
 void* grow_query_block(void* block, size_t block_bytes, size_t* bytes);
 // Gives back a block; `bytes` is the size that it was taken or grown with.
 void return_query_block(void* block, size_t bytes);
+
+// Of an executor: from here on blocks are kept, up to `bytes_max` (of several executors, the
+// largest counts).
+void begin_keeping_query_blocks(size_t bytes_max);
+// Once for each begin_keeping_query_blocks(). With the last one, what is kept goes back to the
+// system.
+void end_keeping_query_blocks();
 
 }  // namespace diptych::olap

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/split_mix.h"
@@ -38,10 +39,10 @@ size_t logged_bytes(const ProcedureSignature& procedure, std::span<const std::by
 
 void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max, uint64_t age_ns) {
   base::notify(
-      "transactions wait for the analytical replica: {} KiB of updates are pending, the limit is "
-      "{} KiB; the oldest change that it has not seen was made {:.3f} s ago (said again after a "
-      "minute without)",
-      pending_bytes >> 10, bytes_max >> 10, static_cast<double>(age_ns) * 1e-9);
+      "transactions wait for the analytical replica: {} of updates are pending, the limit is {}; "
+      "the "
+      "oldest change that it has not seen was made {} ago (said again after a minute without)",
+      base::bytes_text(pending_bytes), base::bytes_text(bytes_max), base::duration_text(age_ns));
 }
 
 }  // namespace

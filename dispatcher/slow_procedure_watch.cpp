@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/notice.h"
@@ -41,7 +42,7 @@ void SlowProcedureWatch::look_at_running() {
   const uint64_t now_ns = base::steady_ns();
   for (const oltp::RunningProcedure& run : engine_->running()) {
     if (now_ns <= run.since_ns || now_ns - run.since_ns <= limit_ns_) continue;
-    note(run.procedure, now_ns - run.since_ns, "has run for {:.3f} s and goes on");
+    note(run.procedure, now_ns - run.since_ns, "has run for {} and goes on");
   }
 }
 
@@ -49,7 +50,7 @@ void SlowProcedureWatch::ended(std::span<const oltp::SlowRun> runs) {
   if (runs.empty()) return;
   const std::lock_guard guard(mutex_);
   figures_.ended += runs.size();
-  for (const oltp::SlowRun& run : runs) note(run.procedure, run.ns, "ran for {:.3f} s");
+  for (const oltp::SlowRun& run : runs) note(run.procedure, run.ns, "ran for {}");
 }
 
 void SlowProcedureWatch::note(base::ProcedureId procedure, uint64_t ns, const char* how) {
@@ -60,11 +61,11 @@ void SlowProcedureWatch::note(base::ProcedureId procedure, uint64_t ns, const ch
     figures_.slowest = signature->name;
   }
   if (!reported_.insert(procedure).second) return;
-  const auto seconds = [](uint64_t time_ns) { return static_cast<double>(time_ns) / 1e9; };
   base::notify(
-      "procedure \"{}\" {}; others wait for it; the limit of slow_procedure_ns is {:.3f} s (said "
-      "once for each procedure)",
-      signature->name, fmt::format(fmt::runtime(how), seconds(ns)), seconds(limit_ns_));
+      "procedure \"{}\" {}; others wait for it; the limit of slow_procedure_ns is {} (said once "
+      "for each procedure)",
+      signature->name, fmt::format(fmt::runtime(how), base::duration_text(ns)),
+      base::duration_text(limit_ns_));
 }
 
 SlowProcedureWatch::Figures SlowProcedureWatch::figures() const {

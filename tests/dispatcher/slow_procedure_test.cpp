@@ -100,6 +100,20 @@ TEST(SlowProcedures, EachIsReportedOnceAndCountedEachTime) {
   EXPECT_GE(metrics.slowest_procedure_ns, 40'000'000u);
 }
 
+TEST(SlowProcedures, ALimitBelowAMillisecondIsNotSaidToBeNone) {
+  const auto bank = Bank::open({.slow_procedure_ns = 1'000});
+  const auto sleeper = *bank->database->register_procedure<Nothing, Nothing>(
+      "sleeper", [](Transaction&, const Nothing&) -> base::Result<Nothing> {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return Nothing{};
+      });
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(bank->database->call(sleeper, {}).get().ok());
+  EXPECT_TRUE(bank->database->close().ok());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("the limit of slow_procedure_ns is 0.001 ms (said once"));
+}
+
 TEST(SlowProcedures, WithoutALimitNobodyWatches) {
   const auto bank = Bank::open({.slow_procedure_ns = 0});
   EXPECT_TRUE(bank->database->call(bank->open_account, {.id = 1, .balance = {1}}).get().ok());

@@ -76,6 +76,15 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
   TestReplica replica_{3};
 };
 
+TEST_P(MemoryLimit, BelowAKibibyteIsSaidInBytes) {
+  const Plan plan = plan_of(source());
+  const auto results = run({&plan}, 1'000);
+  ASSERT_FALSE(results[0].ok());
+  EXPECT_EQ(results[0].error().message.find("the query would keep more than 1000 bytes, which "),
+            0U)
+      << results[0].error().to_string();
+}
+
 TEST_P(MemoryLimit, HoldsForAResult) {
   expect_limited(plan_of(source()), "the result");
 }

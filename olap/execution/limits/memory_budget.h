@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "olap/execution/limits/query_failure.h"
 #include "olap/query_memory_limit.h"
 
@@ -43,19 +44,19 @@ class MemoryBudget {
     if (used > bytes_max_) {
       take_off(bytes);
       fail_query(base::ErrorCode::kOutOfMemory,
-                 fmt::format("the query would keep more than {} KiB, which is its limit, with {}: "
+                 fmt::format("the query would keep more than {}, which is its limit, with {}: "
                              "let it keep fewer rows, or raise query_memory_bytes_max "
                              "(diptych's --query-memory)",
-                             bytes_max_ >> 10, what));
+                             base::bytes_text(bytes_max_), what));
     }
     if (all_ != nullptr && !all_->try_add(bytes)) {
       take_off(bytes);
       fail_query(base::ErrorCode::kOutOfMemory,
                  fmt::format("all queries, and results that are still held, would keep more than "
-                             "{} KiB, which is their limit, with {} of this one, which has {} KiB "
+                             "{}, which is their limit, with {} of this one, which has {} "
                              "itself: ask for less at a time, let go of results, or raise "
                              "queries_memory_bytes_max (diptych's --queries-memory)",
-                             all_->bytes_max() >> 10, what, used >> 10));
+                             base::bytes_text(all_->bytes_max()), what, base::bytes_text(used)));
     }
     // relaxed: a figure for a person.
     size_t largest = largest_.load(std::memory_order_relaxed);

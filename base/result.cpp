@@ -53,7 +53,9 @@ std::string_view Error::sqlstate() const noexcept {
 
 std::string Error::to_string() const {
   std::string text(error_code_name(code));
-  return message.empty() ? text : text + ": " + message;
+  if (!message.empty()) return text + ": " + message;
+  if (code == ErrorCode::kClosed) return text + ": the database was closed, or is being closed";
+  return text;
 }
 
 Error Error::within(std::string_view context) const {

@@ -32,7 +32,7 @@ enum class ErrorCode : uint8_t {
   kNoSpace,          // the disk is full
   kCorrupt,          // a file's checksum or structure is wrong
   kOutOfMemory,
-  kInUse,             // another process holds it
+  kInUse,             // another process, or this one, holds it
   kClosed,            // the database is closing or closed
   kCancelled,         // stopped by the caller
   kDeadlineExceeded,  // its time was over before it was done
@@ -72,7 +72,7 @@ struct [[nodiscard]] Error {
   // The error's own SQLSTATE, or the one that stands for its code.
   std::string_view sqlstate() const noexcept;
 
-  // "code name: message", or the name alone where there is no message.
+  // "code name: message". Where there is no message, the name alone, or of kClosed what is closed.
   std::string to_string() const;
 
   // The same error with "context: " in front of its message, or the context as its message.

@@ -13,7 +13,9 @@ namespace diptych::olap {
 // The result of one query. Copies share the table of rows.
 struct QueryResult {
   std::vector<ResultColumn> columns;
-  ResultRows rows;  // rows.table() gives the same data by columns
+  // rows.table() gives the same data by columns. A row that is not there is our caller's bug, and
+  // ends the process: an empty result has no rows[0].
+  ResultRows rows;
   uint64_t execute_ns = 0;
 };
 

@@ -34,6 +34,12 @@ TEST(Result, AnExpectedOutcomeIsACodeAlone) {
   EXPECT_TRUE(conflict.error().message.empty());
 }
 
+TEST(Result, ClosedSaysWhat) {
+  EXPECT_EQ(Error(ErrorCode::kClosed).to_string(),
+            "closed: the database was closed, or is being closed");
+  EXPECT_EQ(Error(ErrorCode::kClosed, "no").to_string(), "closed: no");
+}
+
 TEST(Result, MovesItsValueOut) {
   Result<std::unique_ptr<int>> result(std::make_unique<int>(7));
   const std::unique_ptr<int> value = *std::move(result);

@@ -220,14 +220,16 @@ TEST(BatchGateStress, ExclusiveSectionsOfBothKindsTakeTurns) {
 }
 
 // Where the others cannot go on, who excludes them gives up after so many turns.
-constexpr int kTurnsMax = 20'000;
+constexpr int kTurnsMax = 10'000;
 
+// Takes a while, so that whoever else asks for a turn meanwhile waits in line.
 base::Result<LoadReport> load_one(Bank* bank, int32_t id) {
   const Account row{id, {10'000}, 0};
   bool given = false;
   return bank->database->load(bank->accounts.table, [&]() -> RowBatch {
     if (given) return {};
     given = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return {reinterpret_cast<const std::byte*>(&row), 1};
   });
 }
@@ -235,7 +237,7 @@ base::Result<LoadReport> load_one(Bank* bank, int32_t id) {
 using ExclusiveTurnsStress = DirectoryFixture;
 
 TEST_F(ExclusiveTurnsStress, TwoWhoLoadWithoutAPauseAndCallersAllMakeProgress) {
-  constexpr int kCalls = 30;
+  constexpr int kCalls = 10;
   auto bank = Bank::open({});
   bank->fill(1);
   std::array<std::atomic<int>, 2> loads{};
@@ -270,13 +272,14 @@ TEST_F(ExclusiveTurnsStress, CloseEndsThoseWhoTakeTurnsWithoutAPause) {
   for (const auto end : {&Database::close, &Database::discard}) {
     auto bank = Bank::open({.path = path(end == &Database::close ? "closed" : "discarded")});
     bank->fill(1);
-    std::array<std::atomic<int>, 3> turns{};
-    std::array<std::atomic<ErrorCode>, 3> last{};
+    std::array<std::atomic<int>, 4> turns{};
+    std::array<std::atomic<ErrorCode>, 4> last{};
     const auto take_turn = [&](size_t thread, int turn) -> base::Result<void> {
       if (thread == 0) return bank->database->save();
       if (thread == 1)
         return bank->database->execute_ddl(kBankDdl);  // it exists: that takes a turn
-      const auto loaded = load_one(bank.get(), 1'000'000 + turn);
+      const auto id = static_cast<int32_t>(thread) * 1'000'000 + turn;
+      const auto loaded = load_one(bank.get(), id);
       return loaded ? base::Result<void>() : loaded.error();
     };
     std::vector<std::thread> threads;
@@ -290,7 +293,9 @@ TEST_F(ExclusiveTurnsStress, CloseEndsThoseWhoTakeTurnsWithoutAPause) {
         }
       });
     }
-    while (turns[0] == 0 || turns[1] == 0 || turns[2] == 0) std::this_thread::yield();
+    for (const auto& taken : turns) {
+      while (taken == 0) std::this_thread::yield();
+    }
     std::vector<Future<oltp::Nothing>> calls;
     for (int i = 0; i < kCalls; ++i) {
       calls.push_back(bank->database->call(bank->bump, {.id = 0, .balance = {}}));

@@ -100,6 +100,9 @@ struct IndexCursor {
 
   std::string_view lower;  // inclusive
   std::string_view upper;  // exclusive; empty means no bound
+  // Divides the entries of the bound at which the scan begins: a forward scan leaves out those of
+  // lesser rows, and a backward scan has only those.
+  uint64_t begin_row = 0;
   Direction direction;
   CursorKeys keys_copied;
   uint64_t wanted;

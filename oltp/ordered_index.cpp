@@ -34,9 +34,10 @@ class OrderedIndex final : public Index {
   }
 
   void next_group(IndexCursor* cursor) const override {
-    Entry lower = entry_of(cursor->lower, 0);
-    Entry upper = cursor->upper.empty() ? Entry::infinity() : entry_of(cursor->upper, 0);
     const bool forward = cursor->direction == Direction::kForward;
+    Entry lower = entry_of(cursor->lower, forward ? cursor->begin_row : 0);
+    Entry upper = cursor->upper.empty() ? Entry::infinity()
+                                        : entry_of(cursor->upper, forward ? 0 : cursor->begin_row);
     size_t group = std::min<uint64_t>(kGroupAtFirst, cursor->wanted);
     if (cursor->started) {
       if (cursor->count == 0) return;

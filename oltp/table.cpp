@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/row_binding.h"
 #include "base/value.h"
 #include "oltp/cell_precision.h"
@@ -81,6 +82,28 @@ bool TableIndex::share_key(base::RowId a, base::RowId b) const {
   base::Key key;
   encoder.encode(table->rows.slot(a).row(), &key);
   return encoder.matches(table->rows.slot(b).row(), key.bytes());
+}
+
+bool TableIndex::has_entry(std::string_view key, base::RowId row_id) const {
+  if (by_hash != nullptr) {
+    bool found = false;
+    const auto visit = [&](base::RowId candidate) { return !(found = candidate == row_id); };
+    index->find(key, CandidateVisitor(visit));
+    return found;
+  }
+  IndexCursor cursor(key, {}, Direction::kForward, 1);
+  cursor.begin_row = row_id.value;
+  index->next_group(&cursor);
+  return cursor.count == 1 && cursor.rows[0] == row_id && cursor.has_key(0, key);
+}
+
+void TableIndex::check() const {
+  DIPTYCH_CHECK(index->check() == table->row_count, "at a boundary each row has one entry");
+  table->rows.for_each([&](base::RowId row_id, const std::byte* row) {
+    base::Key key;
+    encoder.encode(row, &key);
+    DIPTYCH_CHECK(has_entry(key.bytes(), row_id), "each row is found by its key");
+  });
 }
 
 Table::Table(const base::TableSchema& of_schema, base::MemoryPlace place)

@@ -36,6 +36,9 @@ struct TableIndex {
   base::Error several_rows_have_key(base::RowId row_id) const;
   // True if two rows of the table have the same key. No transaction may be changing them.
   bool share_key(base::RowId a, base::RowId b) const;
+  // The leader, at a boundary: stops the program unless the index is whole and has one entry for
+  // each of the table's rows. For an ordered index, a descent a row, however many share a key.
+  void check() const;
 
   Table* table;
   base::IndexSchema schema;  // a copy: the catalog's moves when an index is added
@@ -49,6 +52,9 @@ struct TableIndex {
   // Set if a row changed its key in this batch, so that an entry may belong to a version of the row
   // other than the visible one. Writers: any worker sets it, the leader clears it at the boundary.
   std::atomic<bool> rekeyed{false};
+
+ private:
+  bool has_entry(std::string_view key, base::RowId row_id) const;
 };
 
 enum ColumnFlag : uint8_t {

@@ -92,6 +92,32 @@ void expect_ranges_agree(const Index& index, const Model& model, const std::stri
   }
 }
 
+// Of a scan that begins among the entries of its bound.
+void expect_begin_rows_agree(const Index& index, const Model& model, const std::string& key) {
+  const auto entries = range_of(model, "", "");
+  const auto is_less = [&](const auto& entry, uint64_t row) {
+    return entry->first < key || (entry->first == key && entry->second < row);
+  };
+  for (uint64_t row = 0; row < 5; ++row) {
+    const auto begin =
+        std::ranges::find_if_not(entries, [&](const auto& entry) { return is_less(entry, row); });
+    IndexCursor ascending(key, "", Direction::kForward, 1);
+    ascending.begin_row = row;
+    index.next_group(&ascending);
+    ASSERT_EQ(ascending.count, begin == entries.end() ? 0u : 1u);
+    if (ascending.count != 0) {
+      EXPECT_EQ(ascending.rows[0].value, (*begin)->second);
+    }
+    IndexCursor descending("", key, Direction::kBackward, 1);
+    descending.begin_row = row;
+    index.next_group(&descending);
+    ASSERT_EQ(descending.count, begin == entries.begin() ? 0u : 1u);
+    if (descending.count != 0) {
+      EXPECT_EQ(descending.rows[0].value, (*std::prev(begin))->second);
+    }
+  }
+}
+
 enum class Kind { kHash, kOrdered };
 
 constexpr int kModelOperations = diptych::test::kSanitized ? 10'000 : 20'000;
@@ -133,6 +159,7 @@ void run_against_model(Kind kind, size_t key_bytes, Concurrency concurrency, uin
       if (upper < lower) std::swap(lower, upper);
       expect_ranges_agree(*index, model, lower, upper);
       expect_ranges_agree(*index, model, "", "");
+      expect_begin_rows_agree(*index, model, lower);
     }
     if (::testing::Test::HasFailure()) return;
   }

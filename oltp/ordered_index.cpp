@@ -129,6 +129,11 @@ std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency conc
   if (key_bytes_max <= 48) return std::make_unique<OrderedIndex<6>>(concurrency, place);
   if (key_bytes_max <= 64) return std::make_unique<OrderedIndex<8>>(concurrency, place);
   if (key_bytes_max <= 96) return std::make_unique<OrderedIndex<12>>(concurrency, place);
+  // Of one text of up to 55, 71, 87 and 103 bytes.
+  if (key_bytes_max <= 112) return std::make_unique<OrderedIndex<14>>(concurrency, place);
+  if (key_bytes_max <= 144) return std::make_unique<OrderedIndex<18>>(concurrency, place);
+  if (key_bytes_max <= 176) return std::make_unique<OrderedIndex<22>>(concurrency, place);
+  if (key_bytes_max <= 208) return std::make_unique<OrderedIndex<26>>(concurrency, place);
   return std::make_unique<OrderedIndex<base::kKeyBytesMax / 8>>(concurrency, place);
 }
 

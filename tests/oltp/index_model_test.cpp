@@ -177,7 +177,7 @@ TEST(IndexModel, AHashIndexIsAMultimap) {
 }
 
 TEST(IndexModel, AnOrderedIndexIsAMultimap) {
-  for (const size_t key_bytes : {8, 16, 32, 64, 90, 250}) {
+  for (const size_t key_bytes : {8, 16, 32, 64, 90, 98, 112, 130, 176, 208, 250, 256}) {
     run_against_model(Kind::kOrdered, key_bytes, Concurrency::kSingle, key_bytes);
     run_against_model(Kind::kOrdered, key_bytes, Concurrency::kShared, key_bytes + 1);
   }

@@ -198,6 +198,7 @@ void Worker::restore_row(const Write& write) {
 
 void Worker::clear_run() {
   writes_.clear();
+  empty_ranges_.clear();
   key_changes_.clear();
   string_changes_.clear();
   records_.clear();

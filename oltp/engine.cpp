@@ -252,10 +252,6 @@ void Engine::replace_procedure(base::ProcedureId id, ProcedureDefinition definit
 BatchReport Engine::run_batch(std::span<Request* const> requests) {
   BatchReport report;
   if (requests.empty()) return report;
-  const auto is_lost = [&] {
-    // relaxed: lost a moment later, the batch is whole, and pushed.
-    return state_->core.lost.load(std::memory_order_relaxed);
-  };
   const uint64_t now_ns = base::steady_ns();
   const uint64_t longest_ns = UINT64_MAX - now_ns;
   const uint64_t deadline_ns =
@@ -265,11 +261,11 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
     std::ranges::partition_copy(requests, std::back_inserter(losers), std::back_inserter(others),
                                 State::is_loser);
   }
-  if (!is_lost()) {
+  if (!state_->core.is_lost()) {
     losers.empty() ? state_->run_on_workers(requests, deadline_ns)
                    : state_->run_on_leader(losers, deadline_ns);
   }
-  if (is_lost()) {
+  if (state_->core.is_lost()) {
     state_->take_back_batch();
     report.again.assign(requests.begin(), requests.end());
     return report;

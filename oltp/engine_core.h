@@ -64,6 +64,11 @@ struct EngineCore {
     return *found;
   }
 
+  bool is_lost() const {
+    // relaxed: the batch ends a little sooner or later. Lost later still, it is whole, and pushed.
+    return lost.load(std::memory_order_relaxed);
+  }
+
   const base::Catalog* catalog;
   EngineOptions options;
   propagation::UpdateQueue* queue;  // null where nothing is exported

@@ -64,6 +64,17 @@ void ReadSet::cut_range(size_t range, std::string_view last_key, Direction direc
   }
 }
 
+void ReadSet::drop_covered(size_t range) {
+  if (range == 0 || range + 1 != ranges_.size()) return;
+  const RangeRead& newest = ranges_[range];
+  const RangeRead& before = ranges_[range - 1];
+  if (newest.index != before.index || (newest.groups & ~before.groups) != 0) return;
+  const std::string_view upper = view(before.upper);
+  const bool ends_within =
+      upper.empty() || (newest.upper.count != 0 && view(newest.upper) <= upper);
+  if (ends_within && view(before.lower) <= view(newest.lower)) ranges_.pop_back();
+}
+
 bool ReadSet::holds(const KeyRead& read, base::Vid read_vid) const {
   bool unchanged = true;
   const auto visit = [&](base::RowId row_id) {

@@ -66,6 +66,9 @@ class ReadSet {
   // Cuts the range at the key where the scan ended: keys beyond it were not read. The key is whole
   // and zero-padded, as in the index's cursor.
   void cut_range(size_t range, std::string_view last_key, Direction direction);
+  // Drops the range if it is the newest, and the one before covers it: scans that pop rows of one
+  // key would each have all of them validated.
+  void drop_covered(size_t range);
 
   // True if the reads still hold; false if another transaction has changed them after the snapshot.
   // Considers every commit of which the caller knows (C1).

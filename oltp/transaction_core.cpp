@@ -431,6 +431,35 @@ base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyR
   return {};
 }
 
+// Where an ordered scan begins: at its own bound or, if the transaction knows that it sees no row
+// from there on, behind those entries.
+struct TransactionCore::ScanStart {
+  ScanStart(EmptyRanges* ranges, const TableIndex& index, const KeyRange& range,
+            Direction direction)
+      : bound(direction == Direction::kForward ? range.lower.bytes() : range.upper.bytes()),
+        lower(range.lower.bytes()),
+        upper(range.upper.bytes()),
+        empty(ranges->find(index, direction, bound)) {
+    if (empty == nullptr) return;
+    end_key = empty->end_key;
+    row = empty->end_row;
+    (direction == Direction::kForward ? lower : upper) = end_key;
+  }
+
+  // Of what is passed over, the scans that found it empty have recorded all.
+  void cut_read(size_t range_read, Direction direction, ReadSet* reads) const {
+    const bool forward = direction == Direction::kForward;
+    reads->cut_range(range_read, end_key, forward ? Direction::kBackward : Direction::kForward);
+  }
+
+  std::string_view bound;
+  std::string_view lower;
+  std::string_view upper;
+  EmptyRange* empty;  // valid until a row is visited
+  std::string end_key;
+  uint64_t row = 0;
+};
+
 base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const KeyRange& range,
                                                  const ScanOptions& options,
                                                  const ColumnChoice& choice,
@@ -438,15 +467,19 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
   const RowTable& rows = index.table->rows;
   RowSlot* slots[IndexCursor::kGroupMax];
   ReadSet& reads = worker_->reads_;
+  ScanStart start(&worker_->empty_ranges_, index, range, options.direction);
   size_t range_read = 0;
   if (reads.is_recorded()) {
     range_read = reads.add_range(index, range.lower.bytes(), range.upper.bytes(),
                                  groups_of(index.table->layout, choice));
+    if (start.empty != nullptr) start.cut_read(range_read, options.direction, &reads);
   }
   // A procedure may re-key rows on the way: an index that is not primary may stop being exact.
   const CursorKeys keys = alone_ && index.primary ? CursorKeys::kLast : CursorKeys::kAll;
-  IndexCursor cursor(range.lower.bytes(), range.upper.bytes(), options.direction, options.limit,
-                     keys);
+  IndexCursor cursor(start.lower, start.upper, options.direction, options.limit, keys);
+  cursor.begin_row = start.row;
+  bool visited = false;
+  bool passed_own = false;  // entries that this transaction has made dead
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     if (!begin_operation(cursor.count)) return *failure_;
     // Of candidates that nobody sees, a group counts as one.
@@ -465,16 +498,24 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
       const std::byte* const row = visible_row(index, *slots[i], choice, has_key);
       if (row == nullptr) {
         if (uncounted + 1 < cursor.count) ++uncounted;
+        if (!visited && !passed_own) passed_own = owns(*slots[i]);
         continue;
       }
+      visited = true;
       const bool go_on = visit(RowHandle{index.table, slots[i], cursor.rows[i], stamp_}, row);
       if (failed()) return *failure_;
       if (go_on) continue;
       operations_left_ += uncounted + (cursor.count - i - 1);
-      if (reads.is_recorded()) reads.cut_range(range_read, cursor.key(i), cursor.direction);
+      if (reads.is_recorded()) {
+        reads.cut_range(range_read, cursor.key(i), cursor.direction);
+        if (start.empty != nullptr) reads.drop_covered(range_read);
+      }
       return {};
     }
     operations_left_ += uncounted;
+    if (!visited && passed_own) {
+      start.empty = worker_->empty_ranges_.note(index, start.bound, cursor, start.empty);
+    }
   }
   return {};
 }

@@ -221,6 +221,7 @@ class TransactionCore {
   }
   void run_out();
   class OpenScan;
+  struct ScanStart;
   // Fail the transaction for a mistake with a row of the table, or for one that names the table.
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse(const base::Error& mistake);
@@ -251,6 +252,10 @@ class TransactionCore {
   static bool is_exact(const TableIndex& index) {
     // relaxed: see update_keys.
     return !index.by_hash && (index.primary || !index.rekeyed.load(std::memory_order_relaxed));
+  }
+  bool owns(const RowSlot& slot) const {
+    // acquire: reads another worker's Undo.
+    return RowSlot::is_owned_by(slot.word.load(std::memory_order_acquire), worker_id_);
   }
   // nullptr if the snapshot has no such row, or if has_key() rejects it.
   template <class HasKey>

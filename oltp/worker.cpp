@@ -120,7 +120,7 @@ void Worker::run_share(Share requests, uint64_t deadline_ns) {
   uint64_t now_ns = base::steady_ns();
   // The first one runs however late it is: every batch gets on.
   for (; next < requests.size(); ++next) {
-    if (next != 0 && (now_ns >= deadline_ns || is_lost())) break;
+    if (next != 0 && (now_ns >= deadline_ns || core_->is_lost())) break;
     plan_of(next + kRowsAhead)->fetch_rows();
     if (run_timed(requests[next], plan_of(next)->rows(), &now_ns) == RunEnd::kConflict) {
       deferred_.push_back(requests[next]);
@@ -140,7 +140,7 @@ void Worker::retry_deferred(uint64_t deadline_ns) {
   std::vector<Request*> round;
   uint64_t now_ns = base::steady_ns();
   for (int i = 0; i < kRetryRounds && !deferred_.empty(); ++i) {
-    if (now_ns >= deadline_ns || is_lost()) break;
+    if (now_ns >= deadline_ns || core_->is_lost()) break;
     // The winner may not be running, with more workers than cores.
     std::this_thread::yield();
     now_ns = base::steady_ns();  // what passed meanwhile is nobody's run

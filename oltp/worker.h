@@ -26,6 +26,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "oltp/access_plan.h"
+#include "oltp/empty_ranges.h"
 #include "oltp/engine_core.h"
 #include "oltp/read_set.h"
 #include "oltp/request.h"
@@ -169,10 +170,6 @@ class Worker {
   std::optional<base::RowId> take_replayed_slot(Table* table);
 
   bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
-  bool is_lost() const {
-    // relaxed: the batch ends a little sooner or later.
-    return core_->lost.load(std::memory_order_relaxed);
-  }
   bool is_own(uint64_t word) const { return RowSlot::is_owned_by(word, id_); }
   // The row as the running transaction sees it: in place if nobody else can be writing it,
   // otherwise a copy that is valid until the next call. nullptr if there is none.
@@ -276,6 +273,7 @@ class Worker {
 
   // The running transaction's.
   const ProcedureDefinition* running_ = nullptr;
+  EmptyRanges empty_ranges_;
   ReadSet reads_;
   std::vector<Write> writes_;
   std::vector<KeyChange> key_changes_;

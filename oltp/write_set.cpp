@@ -158,6 +158,7 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
 // brings it back.
 IndexInsert Worker::insert_entry(TableIndex* index, const base::Key& key, base::RowId row_id,
                                  base::Vid read_vid) noexcept {
+  empty_ranges_.make_room(*index, key.bytes(), row_id);
   if (!index->unique) return index->index->insert(key.bytes(), row_id, nullptr);
   const auto verdict = [&](base::RowId other) {
     return key_verdict(*index, key.bytes(), other, read_vid);

@@ -176,13 +176,18 @@ class OlapDispatcher {
   void compile(LongQuery* query, base::Vid snapshot);
   void wake();
   void index_rows();  // of tables that are new to the applier
-  uint64_t apply(const propagation::CollectedSets& collected);  // records
+  propagation::ApplyReport apply(const propagation::CollectedSets& collected);
   void compact();
   void plan_compaction();
   void reclaim();
   void trim();
-  void refresh_statistics();  // the caller holds the gate
-  void publish_sizes();       // the caller holds the gate and figures_mutex_
+  // The caller holds the gate, here and below.
+  void refresh_statistics();
+  void refresh_statistics(std::span<const base::TableId> tables);  // others are as they were
+  // The caller holds figures_mutex_, too. With many tables a hundredth of the time goes to
+  // publish_sizes_soon at most, and what it leaves out is told in a later turn.
+  void publish_sizes();
+  void publish_sizes_soon();
 
   const OlapDispatcherOptions options_;
   const OlapReplica replica_;
@@ -202,11 +207,15 @@ class OlapDispatcher {
   // 0: there is nothing to compact. Writer: the gate's holder.
   std::atomic<uint64_t> compaction_due_ns_{0};
 
-  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next six
+  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next ten
   uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call
   uint64_t compacted_ns_ = 0;      // when, last
   bool trim_failed_ = false;       // the last time; said once
   bool lacks_samples_ = false;     // some column that was not in memory
+  bool has_remade_ = false;        // blocks, since all statistics were refreshed
+  bool sizes_are_old_ = false;     // publish_sizes_soon has left them out
+  uint64_t sized_ns_ = 0;          // when they were published, and how long it took
+  uint64_t sizing_ns_ = 0;         // likewise
   std::vector<olap::StatisticsKeeper> keepers_;  // by TableId, as the next
   olap::TableRows table_rows_;
 

@@ -2,6 +2,7 @@
 // and memory is brought within its limit.
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace diptych::dispatcher {
 namespace {
 
 constexpr uint64_t kCompactLimitNs = 20'000'000;  // the block or column begun then is finished
+
+constexpr size_t kTablesSizedAlways = 64;
+constexpr uint64_t kSizedShare = 100;
 
 }  // namespace
 
@@ -37,13 +41,12 @@ void OlapDispatcher::index_rows() {
       [this](uint32_t count, const auto& body) { replica_.executor->run_parallel(count, body); });
 }
 
-uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
+propagation::ApplyReport OlapDispatcher::apply(const propagation::CollectedSets& collected) {
   index_rows();
-  if (collected.sets.empty()) return 0;
-  return replica_.applier
-      ->apply(collected, [this](uint32_t count,
-                                const auto& body) { replica_.executor->run_parallel(count, body); })
-      .changes;
+  if (collected.sets.empty()) return {};
+  return replica_.applier->apply(collected, [this](uint32_t count, const auto& body) {
+    replica_.executor->run_parallel(count, body);
+  });
 }
 
 // Each partition looks at its tables until the time is up; the next call begins with another one,
@@ -53,13 +56,21 @@ void OlapDispatcher::compact() {
   const auto tables = static_cast<uint32_t>(replica.table_count());
   const uint64_t end_ns = base::steady_ns() + kCompactLimitNs;
   const uint32_t partitions = replica.partition_count();
+  std::atomic<bool> has_remade{false};
   replica_.executor->run_parallel(partitions, [&](uint32_t i) {
     const base::PartitionId partition((first_to_compact_ + i) % partitions);
-    for (uint32_t t = 0; t < tables && base::steady_ns() < end_ns; ++t) {
+    bool in_time = base::steady_ns() < end_ns;
+    for (uint32_t t = 0; t < tables && in_time; ++t) {
       const base::TableId table((first_to_compact_ + t) % tables);
-      replica.table(table).partition(partition).compact(end_ns);
+      const size_t done = replica.table(table).partition(partition).compact(end_ns);
+      if (done == 0) continue;
+      in_time = base::steady_ns() < end_ns;
+      // relaxed: run_parallel orders it before the load below.
+      has_remade.store(true, std::memory_order_relaxed);
     }
   });
+  // relaxed: as above.
+  if (has_remade.load(std::memory_order_relaxed)) has_remade_ = true;
   ++first_to_compact_;
 }
 
@@ -106,7 +117,7 @@ void OlapDispatcher::bring_up_to_date() {
   propagation::CollectedSets collected =
       replica_failure_ ? updates_->collect() : clock_->collect(updates_);
   const storage::Replica& replica = *replica_.tables;
-  uint64_t changes = 0;
+  propagation::ApplyReport applied;
   uint64_t cpu_ns = 0;
   uint64_t compact_ns = 0;
   uint64_t compact_cpu_ns = 0;
@@ -114,11 +125,11 @@ void OlapDispatcher::bring_up_to_date() {
   try {
     if (!replica_failure_) {
       const uint64_t cpu_start_ns = base::thread_cpu_ns();
-      changes = apply(collected);
+      applied = apply(collected);
       cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
       const uint64_t compact_start_ns = base::steady_ns();
       const bool rests = compact_start_ns - compacted_ns_ >= options_.apply_interval_ns;
-      if (changes != 0 || (rests && replica_.tables->wants_compaction())) {
+      if (applied.changes != 0 || (rests && replica_.tables->wants_compaction())) {
         const uint64_t compact_cpu_start_ns = base::thread_cpu_ns();
         compact();
         compact_cpu_ns = base::thread_cpu_ns() - compact_cpu_start_ns;
@@ -135,18 +146,24 @@ void OlapDispatcher::bring_up_to_date() {
   if (!replica_failure_) trim();
   plan_compaction();
   const uint64_t end_ns = base::steady_ns();
-  const bool changed = changes != 0 || table_rows_.size() != replica.table_count();
-  if (changed || lacks_samples_) refresh_statistics();
+  const bool has_new_tables = table_rows_.size() != replica.table_count();
+  if (has_new_tables || lacks_samples_ || (has_remade_ && applied.changes != 0)) {
+    refresh_statistics();
+  } else {
+    refresh_statistics(applied.tables);
+  }
   const std::lock_guard lock(figures_mutex_);
-  if (changes != 0) {
+  if (applied.changes != 0) {
     ++figures_.apply_runs;
-    figures_.updates_applied += changes;
+    figures_.updates_applied += applied.changes;
     figures_.apply_ns.record(end_ns - start_ns);
     figures_.apply_cpu_ns += cpu_ns;
   }
   if (compact_ns != 0) figures_.compact_ns.record(compact_ns);
   figures_.compact_cpu_ns += compact_cpu_ns;
-  if (changed || compact_ns != 0) publish_sizes();
+  if (applied.changes != 0 || has_new_tables || compact_ns != 0 || sizes_are_old_) {
+    publish_sizes_soon();
+  }
 }
 
 void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
@@ -167,6 +184,19 @@ void OlapDispatcher::refresh_statistics() try {
                                   [&](uint32_t id) { keepers_[id].refresh(&table_rows_[id]); });
   lacks_samples_ = std::any_of(table_rows_.begin(), table_rows_.end(),
                                [](const auto& table) { return table.lacks_samples; });
+  has_remade_ = false;
+} catch (const std::bad_alloc&) {
+  lacks_samples_ = true;
+}
+
+void OlapDispatcher::refresh_statistics(std::span<const base::TableId> tables) try {
+  if (replica_failure_ || tables.empty()) return;
+  replica_.executor->run_parallel(static_cast<uint32_t>(tables.size()), [&](uint32_t i) {
+    const size_t id = tables[i].value;
+    keepers_[id].refresh(&table_rows_[id]);
+  });
+  lacks_samples_ = std::ranges::any_of(
+      tables, [&](base::TableId id) { return table_rows_[id.value].lacks_samples; });
 } catch (const std::bad_alloc&) {
   lacks_samples_ = true;
 }
@@ -174,6 +204,7 @@ void OlapDispatcher::refresh_statistics() try {
 // Where there is no memory for them, figures stay as they are until the next time.
 void OlapDispatcher::publish_sizes() try {
   if (replica_failure_) return;
+  const uint64_t begin_ns = base::steady_ns();
   const storage::Replica& replica = *replica_.tables;
   figures_.apply_steps = replica_.applier->steps();
   figures_.replica_vid = replica.snapshot();
@@ -182,8 +213,18 @@ void OlapDispatcher::publish_sizes() try {
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
   }
+  sizes_are_old_ = false;
+  sized_ns_ = base::steady_ns();
+  sizing_ns_ = sized_ns_ - begin_ns;
 } catch (const std::bad_alloc&) {
   // As said above.
+}
+
+void OlapDispatcher::publish_sizes_soon() {
+  const bool is_quick = replica_.tables->table_count() <= kTablesSizedAlways;
+  if (is_quick || base::steady_ns() - sized_ns_ >= kSizedShare * sizing_ns_) return publish_sizes();
+  sizes_are_old_ = true;
+  if (!replica_failure_) figures_.replica_vid = replica_.tables->snapshot();
 }
 
 }  // namespace diptych::dispatcher

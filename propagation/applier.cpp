@@ -81,22 +81,23 @@ ApplyReport Applier::apply(const CollectedSets& collected, const base::ForEach& 
   ApplyReport report;
   report.snapshot = collected.snapshot;
   // A database may have many tables, of which few have records: only these are looked at.
-  std::vector<bool> has_records(tables_.size());
+  std::vector<base::TableId> with_records;
   for (const SealedSet& set : collected.sets) {
     DIPTYCH_CHECK(set.table.value < tables_.size(), "a set's table was added to the applier");
     report.changes += set.updates->change_count();
     report.bytes += set.updates->used_bytes();
-    has_records[set.table.value] = true;
+    with_records.push_back(set.table);
   }
+  std::ranges::sort(with_records);
+  with_records.erase(std::unique(with_records.begin(), with_records.end()), with_records.end());
   std::vector<Work> work;
   std::vector<const TableState*> changed;
-  for (uint32_t t = 0; t < tables_.size(); ++t) {
-    if (!has_records[t]) continue;
-    const base::TableId id(t);
+  for (const base::TableId id : with_records) {
     UpdateMerge merge(collected, id);
     if (merge.done()) continue;
-    work.push_back({&tables_[t], &replica_->table(id), std::move(merge)});
-    changed.push_back(&tables_[t]);
+    work.push_back({&tables_[id.value], &replica_->table(id), std::move(merge)});
+    changed.push_back(&tables_[id.value]);
+    report.tables.push_back(id);
   }
   while (slices_.size() < work.size()) {
     slices_.emplace_back().routed.resize(replica_->partition_count());

@@ -51,6 +51,7 @@ struct ApplyReport {
   uint64_t deletes = 0;
   uint64_t collapsed = 0;  // of the updates: not written, as a later one wrote the same cells
   uint64_t bytes = 0;
+  std::vector<base::TableId> tables;  // that had changes, ascending
 };
 
 class Applier {

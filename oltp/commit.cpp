@@ -35,7 +35,7 @@ bool Worker::changes_anything() const {
 }
 
 inline void Worker::publish(const Write& write, base::Vid vid) {
-  const auto state = [&]() -> TableState& { return tables_[write.table->schema->id.value]; };
+  const auto state = [&]() -> WorkerTables::State& { return tables_[*write.table]; };
   uint64_t word = live_word(vid);
   switch (write.kind) {
     case WriteKind::kUpdate:

@@ -182,13 +182,19 @@ void Engine::State::reach_boundary() {
     core.queue->push(std::move(sets), newest);
     pushed_ = newest;
   }
-  for (TableIndex* const index : core.indexes) {
-    if (index == nullptr) continue;
+  for (auto& worker : workers) {
+    for (const base::TableId table : worker->touched_tables()) reclaim_indexes(core.table(table));
+    worker->forget_touched_tables();
+  }
+  measure_memory();
+}
+
+void Engine::State::reclaim_indexes(const Table& table) {
+  for (const auto& index : table.indexes) {
     // relaxed: between batches nobody else runs. Also after changes that were rolled back.
     index->rekeyed.store(false, std::memory_order_relaxed);
     index->index->reclaim();
   }
-  measure_memory();
 }
 
 void Engine::State::measure_memory() {

@@ -92,6 +92,7 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
   }
   if (!filled) take_back();
   for (auto& worker : state_->workers) worker->change_indexes();
+  state_->leader().touch(table);
   return filled;
 }
 

@@ -42,6 +42,7 @@ std::optional<base::RowId> Worker::take_replayed_slot(Table* table) {
   const base::RowId row_id = replayed_rows_.front();
   replayed_rows_ = replayed_rows_.subspan(1);
   if (row_id.value >= RowTable::kSlotsMax) return std::nullopt;
+  tables_.touch(*table);
   table->rows.cover_one(row_id);
   // relaxed: the leader alone runs.
   if (table->rows.slot(row_id).word.load(std::memory_order_relaxed) != 0) return std::nullopt;

@@ -115,7 +115,7 @@ void TableReplay::apply_delete(base::RowId row_id, base::Vid vid, RowSlot* slot)
     worker_->strings_.retire(text);
   }
   worker_->dead_rows_.push_back({table_, slot, row_id, true});
-  --worker_->tables_[table_->schema->id.value].row_count_change;
+  --worker_->tables_.touch(*table_).row_count_change;
   slot->set_words(table_->layout.group_count, erased_word(vid));
 }
 
@@ -133,7 +133,7 @@ base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot
   worker_->fill_slot(*table_, slot, row_.data());
   worker_->string_changes_.clear();
   slot->set_words(layout.group_count, live_word(record.vid));
-  ++worker_->tables_[table_->schema->id.value].row_count_change;
+  ++worker_->tables_.touch(*table_).row_count_change;
   for (const auto& index : table_->indexes) {
     base::Key key;
     index->encoder.encode(slot->row(), &key);
@@ -263,6 +263,7 @@ base::Result<void> TableReplay::gather(const propagation::BatchRuns& batch) {
 }
 
 base::Result<void> TableReplay::apply(std::span<const propagation::BatchRuns> batches) {
+  worker_->touch(*table_);
   for (const propagation::BatchRuns& batch : batches) {
     if (auto gathered = gather(batch); !gathered) return gathered;
   }

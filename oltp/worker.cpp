@@ -214,10 +214,10 @@ bool Worker::give_up(Request* request) {
 }
 
 void Worker::take_updates(std::vector<propagation::SealedSet>* sets) {
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    std::unique_ptr<propagation::UpdateSet>& updates = tables_[i].updates;
+  for (const base::TableId table : tables_.touched()) {
+    std::unique_ptr<propagation::UpdateSet>& updates = tables_[table].updates;
     if (updates == nullptr || updates->empty()) continue;
-    sets->push_back({id_, base::TableId(static_cast<uint32_t>(i)), std::move(updates)});
+    sets->push_back({id_, table, std::move(updates)});
   }
 }
 
@@ -264,7 +264,7 @@ void Worker::drop_dead_entries() {
 }
 
 void Worker::forget_free_slots() {
-  for (TableState& state : tables_) state.slots.forget();
+  for (WorkerTables::State& state : tables_.all()) state.slots.forget();
 }
 
 void Worker::forget_rows() {
@@ -284,7 +284,7 @@ void Worker::forget_rows() {
 void Worker::bury_dead_rows() {
   for (const DeadRow& dead : dead_rows_) {
     dead.slot->set_words(dead.table->layout.group_count, 0);
-    tables_[dead.table->schema->id.value].slots.retire(dead.row_id);
+    tables_.touch(*dead.table).slots.retire(dead.row_id);
   }
   dead_rows_.clear();
   rows_without_entries_ = 0;
@@ -295,10 +295,11 @@ void Worker::finish_batch() {
   undo_.reset();
   strings_.reclaim();
   if (!is_single()) strings_.balance();
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    Table& table = *core_->tables[i];
-    tables_[i].slots.reclaim(&table.rows);
-    table.row_count += static_cast<uint64_t>(std::exchange(tables_[i].row_count_change, 0));
+  for (const base::TableId id : tables_.touched()) {
+    Table& table = core_->table(id);
+    WorkerTables::State& state = tables_[id];
+    state.slots.reclaim(&table.rows);
+    table.row_count += static_cast<uint64_t>(std::exchange(state.row_count_change, 0));
   }
 }
 

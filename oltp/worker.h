@@ -36,6 +36,7 @@
 #include "oltp/string_memory.h"
 #include "oltp/table.h"
 #include "oltp/transaction.h"
+#include "oltp/worker_tables.h"
 #include "oltp/write.h"
 #include "oltp/write_shape.h"
 #include "propagation/export/update_set.h"
@@ -81,8 +82,11 @@ class Worker {
   size_t rows_with_dead_entries() const;
   void bury_dead_rows();  // makes their slots reusable
   void finish_batch();
-  void forget_free_slots();  // before RowTable::free_dead_slots()
-  void forget_rows();        // drops all state of rows (Engine::clear)
+  std::span<const base::TableId> touched_tables() const { return tables_.touched(); }
+  void touch(const Table& table) { tables_.touch(table); }
+  void forget_touched_tables() { tables_.forget_touched(); }  // the boundary's last step
+  void forget_free_slots();                                   // before RowTable::free_dead_slots()
+  void forget_rows();  // drops all state of rows (Engine::clear)
   // Appends the sealed, non-empty update sets.
   void take_updates(std::vector<propagation::SealedSet>* sets);
 
@@ -95,11 +99,6 @@ class Worker {
   friend class TransactionCore;
   friend class TableReplay;
 
-  struct TableState {
-    SlotAllocator slots;
-    std::unique_ptr<propagation::UpdateSet> updates;
-    int64_t row_count_change = 0;
-  };
   struct DeadRow {
     Table* table;
     RowSlot* slot;
@@ -163,7 +162,7 @@ class Worker {
   std::optional<base::RowId> take_slot(Table* table) {
     if (replays_) [[unlikely]]
       return take_replayed_slot(table);
-    const base::RowId row_id = tables_[table->schema->id.value].slots.allocate(&table->rows);
+    const base::RowId row_id = tables_.touch(*table).slots.allocate(&table->rows);
     if (core_->options.note_inserted_rows) inserted_rows_.push_back(row_id);
     return row_id;
   }
@@ -254,9 +253,9 @@ class Worker {
   void undo_insert(size_t index_count) noexcept;
   void take_row(Table* table, base::RowId row_id, size_t index_count);
   propagation::UpdateSet& updates_of(const Table& table) {
-    std::unique_ptr<propagation::UpdateSet>& updates = tables_[table.schema->id.value].updates;
+    std::unique_ptr<propagation::UpdateSet>& updates = tables_[table].updates;
     if (updates == nullptr) [[unlikely]]
-      updates = core_->queue->take_empty();
+      tables_.touch(table).updates = core_->queue->take_empty();
     return *updates;
   }
 
@@ -265,7 +264,7 @@ class Worker {
   StringMemory strings_;
   base::Arena undo_;
   mutable RowReader reader_;
-  std::vector<TableState> tables_;  // [TableId]
+  WorkerTables tables_;
   WriteShapes shapes_;
 
   RunMark mark_;
@@ -273,8 +272,8 @@ class Worker {
 
   // The running transaction's.
   const ProcedureDefinition* running_ = nullptr;
-  EmptyRanges empty_ranges_;
   ReadSet reads_;
+  EmptyRanges empty_ranges_;
   std::vector<Write> writes_;
   std::vector<KeyChange> key_changes_;
   std::vector<StringChange> string_changes_;

@@ -189,6 +189,7 @@ void Worker::keep_old_keys(Write* write, const WriteShape& shape) {
 }
 
 base::Result<void> Worker::update_keys(const Write& write, base::Vid read_vid) {
+  tables_.touch(*write.table);
   const std::byte* const row = write.slot->row();
   for (const OldKey& old : old_keys_) {
     TableIndex& index = *old.index;
@@ -241,9 +242,9 @@ base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, b
   if (auto fits = table->check_strings(row, table->bounded_strings); !fits) return fits.error();
   if (auto fits = table->check_long_strings(row); !fits) return fits.error();
   if (auto fits = table->check_decimals(row); !fits) return fits.error();
-  const base::RowId row_id = tables_[table->schema->id.value].slots.allocate(&table->rows);
+  const base::RowId row_id = tables_.touch(*table).slots.allocate(&table->rows);
   if (auto put = put_row(table, row_id, row, vid); !put) {
-    tables_[table->schema->id.value].slots.retire(row_id);
+    tables_.touch(*table).slots.retire(row_id);
     return put.error();
   }
   return row_id;
@@ -265,7 +266,7 @@ base::Result<void> Worker::put_row(Table* table, base::RowId row_id, const std::
     take_row(table, row_id, i);
     return key.ok() ? index.key_taken(row) : index.key_too_long();
   }
-  ++tables_[table->schema->id.value].row_count_change;
+  ++tables_.touch(*table).row_count_change;
   return {};
 }
 
@@ -286,8 +287,8 @@ void Worker::take_row(Table* table, base::RowId row_id, size_t index_count) {
 
 void Worker::unload_row(Table* table, base::RowId row_id) {
   take_row(table, row_id, table->indexes.size());
-  tables_[table->schema->id.value].slots.retire(row_id);
-  --tables_[table->schema->id.value].row_count_change;
+  tables_.touch(*table).slots.retire(row_id);
+  --tables_.touch(*table).row_count_change;
 }
 
 }  // namespace diptych::oltp

@@ -183,6 +183,20 @@ TEST(IndexModel, AnOrderedIndexIsAMultimap) {
   }
 }
 
+TEST(IndexMemory, EntriesAreLittleWiderThanTheLongestKey) {
+  constexpr uint64_t kRows = 200'000;
+  // Of a VARCHAR(48) and a VARCHAR(64).
+  for (const auto& [key_bytes, row_bytes_max] : {std::pair{98, 350}, std::pair{130, 440}}) {
+    const auto index =
+        make_ordered_index(static_cast<size_t>(key_bytes), Concurrency::kSingle, base::NumaNode(0));
+    std::mt19937_64 random(1);
+    for (uint64_t row = 0; row < kRows; ++row) {
+      index->insert(random_key(&random, 8, UINT64_MAX), RowId(row), nullptr);
+    }
+    EXPECT_LE(index->memory_bytes() / kRows, static_cast<size_t>(row_bytes_max)) << key_bytes;
+  }
+}
+
 TEST(IndexModel, UniquenessIsAskedOfEveryOtherRowBeforeAnEntryCountsAsPresent) {
   for (const Kind kind : {Kind::kHash, Kind::kOrdered}) {
     const auto index = kind == Kind::kHash

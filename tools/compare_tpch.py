@@ -12,18 +12,13 @@ Times    of each query alone, of its execution, the least of --rounds. Ours as `
          The whole time is told beside it.
 """
 
-import argparse
 import contextlib
-import json
-import math
-import pathlib
 import re
 import shutil
 import sys
-import time
 
-from duckdb_peer import ROOT, Program, difference, duckdb_answer, literal, numbers
-from process_group import exit_when_terminated
+import side_by_side
+from duckdb_peer import ROOT, literal
 
 TPCH = ROOT / "tools/tpch"
 NATIONS = [("ALGERIA", 0), ("ARGENTINA", 1), ("BRAZIL", 1), ("CANADA", 1), ("EGYPT", 4),
@@ -31,7 +26,6 @@ NATIONS = [("ALGERIA", 0), ("ARGENTINA", 1), ("BRAZIL", 1), ("CANADA", 1), ("EGY
            ("IRAN", 4), ("IRAQ", 4), ("JAPAN", 2), ("JORDAN", 4), ("KENYA", 0), ("MOROCCO", 0),
            ("MOZAMBIQUE", 0), ("PERU", 1), ("CHINA", 2), ("ROMANIA", 3), ("SAUDI ARABIA", 4),
            ("VIETNAM", 2), ("RUSSIA", 3), ("UNITED KINGDOM", 3), ("UNITED STATES", 1)]
-EXECUTION_MS_MIN = 0.01  # where a query takes hardly longer than its PREPARE
 REGIONS = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"]
 WORDS = {
     "@segment": "AUTOMOBILE BUILDING FURNITURE MACHINERY HOUSEHOLD".split(),
@@ -133,11 +127,12 @@ def load_data(program, folder):
 
 @contextlib.contextmanager
 def loaded(program, connection, scale, folder):
-    """Both sides have the data; however the block ends, none is left in the folder."""
+    """Both sides have the data; however the block ends, none is left in the folder. Gives the
+    queries."""
     try:
         make_data(connection, scale, folder)
         load_data(program, folder)
-        yield
+        yield queries()
     finally:
         for table in TABLES:
             csv_of(table, folder).unlink(missing_ok=True)
@@ -150,113 +145,15 @@ def queries():
     return re.findall(r"-- name: (\w+)\n(.*?);\n", text, flags=re.DOTALL)
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def compare(program, connection):
-    """What differs, by query."""
-    found = {}
-    for name, text in queries():
-        try:
-            (result,) = program.query([text])
-        except RuntimeError as error:
-            found[name] = str(error)
-            continue
-        # Outside: DuckDB, interrupted, is a RuntimeError too, and that is no answer.
-        found[name] = difference(result, *duckdb_answer(connection, text))
-    return {name: differs for name, differs in found.items() if differs}
-
-
-def measure(program, connection, threads, rounds, wrong):
-    """Times of the queries that are not wrong, by their names; what fails becomes so."""
-    connection.execute(f"set threads = {threads}")
-    out = {}
-    for name, text in queries():
-        if name in wrong:
-            continue
-        connection.execute(text).fetchall()
-        ours, whole, planning = [], [], []
-        for _ in range(rounds):
-            try:
-                ours.append(our_milliseconds(program, text, threads))
-            except RuntimeError as error:
-                wrong[name] = f"{threads} thread(s): {error}"
-                break
-            whole.append(timed(lambda: connection.execute(text).fetchall()))
-            planning.append(timed(lambda: connection.execute(f"prepare p as {text}")))
-        if name in wrong:
-            continue
-        out[name] = {"ours": min(ours), "whole": min(whole),
-                     "duckdb": max(min(whole) - min(planning), EXECUTION_MS_MIN)}
-    return out
-
-
-def timed(call):
-    """In milliseconds."""
-    begin = time.perf_counter()
-    call()
-    return 1000 * (time.perf_counter() - begin)
-
-
-def our_milliseconds(program, text, threads):
-    (result,) = program.query([text], threads=threads)
-    if "error" in result:
-        raise RuntimeError(result["error"])
-    return float(result["execute_ms"])
-
-
-def report(threads, times):
-    print(f"\n{threads} thread{'s' if threads > 1 else ''}, ms of execution")
-    print(f"{'query':16}{'ours':>10}{'DuckDB':>10}{'':>8}{'and its planning':>20}")
-    lines = dict(times)
-    if times:
-        lines["geometric mean"] = {side: geometric_mean([of[side] for of in times.values()])
-                                   for side in ("ours", "duckdb", "whole")}
-    for name, of in lines.items():
-        print(f"{name:16}{of['ours']:10.2f}{of['duckdb']:10.2f}{of['duckdb'] / of['ours']:7.1f}x"
-              f"{of['whole']:20.2f}", flush=True)
-
-
 def parse_options(words):
-    parser = argparse.ArgumentParser(prog="tools/compare-tpch", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("--check-arguments", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--scale", type=float, default=0.3, help="1: 6 million lines; default 0.3")
-    parser.add_argument("--threads", type=numbers, default=[1, 2],
-                        help="thread counts, one after the other; default 1,2")
-    parser.add_argument("--rounds", type=int, default=3, help="calls of each query; default 3")
-    parser.add_argument("--json", type=pathlib.Path, help="a file for the figures")
-    options = parser.parse_args(words)
-    if options.rounds < 1 or not 0 < options.scale < math.inf or not options.threads:
-        parser.error("--threads and --rounds are at least 1, --scale is more than 0")
-    return options
+    return side_by_side.parse_options(words, "tools/compare-tpch", __doc__,
+                                      "1: 6 million lines; default 0.3")
 
 
 def main():
     options = parse_options(sys.argv[1:])
-    if options.check_arguments:
-        return
-    exit_when_terminated()
-    import duckdb
-
-    connection = duckdb.connect()
-    print(f"making the data, scale {options.scale}", flush=True)
-    program = Program(options.program, options.folder / "db")
-    figures = {}
-    with loaded(program, connection, options.scale, options.folder):
-        wrong = compare(program, connection)
-        print(f"{len(queries())} answers compared, {len(wrong)} differ", flush=True)
-        for threads in options.threads:
-            figures[threads] = measure(program, connection, threads, options.rounds, wrong)
-            report(threads, figures[threads])
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=2) + "\n")
-    for name, why in wrong.items():
-        print(f"WRONG, and not measured: {name}: {why}", file=sys.stderr)
-    sys.exit(1 if wrong else 0)
+    if not options.check_arguments:
+        side_by_side.run(options, loaded)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import compare_duckdb  # noqa: E402
 import compare_tpch  # noqa: E402
 import duckdb_peer  # noqa: E402
+import side_by_side  # noqa: E402
 
 
 def state(ours, theirs):
@@ -256,18 +257,18 @@ class FailsAt:
 
 class CompareTpchTest(unittest.TestCase):
     def test_a_query_that_fails_costs_no_other_its_figures(self):
-        (name, text), *others = compare_tpch.queries()
+        (name, text), *others = queries = compare_tpch.queries()
         for program in (FailsAt(text), FailsAt(text, "no such table")):
-            wrong = compare_tpch.compare(program, FailsAt())
+            wrong = side_by_side.compare(queries, program, FailsAt())
             self.assertEqual(list(wrong), [name])
             for known in (wrong, {}):  # already, or since it was compared
-                times = compare_tpch.measure(program, FailsAt(), 1, 2, known)
+                times = side_by_side.measure(queries, program, FailsAt(), 1, 2, known)
                 self.assertEqual(list(times), [other for other, _ in others])
                 self.assertEqual(list(known), [name])
                 self.assertEqual({of["ours"] for of in times.values()}, {2.0})
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            compare_tpch.report(1, times)
-            compare_tpch.report(1, {})
+            side_by_side.report(1, times)
+            side_by_side.report(1, {})
         self.assertEqual(said.getvalue().count("geometric mean"), 1)
 
     def test_the_data_is_gone_whatever_happens(self):
@@ -288,11 +289,12 @@ class CompareTpchTest(unittest.TestCase):
             self.assertEqual(list(folder.iterdir()), [])
 
     def test_a_peer_that_is_interrupted_has_given_no_answer(self):
+        queries = compare_tpch.queries()
         peer = mock.Mock(execute=mock.Mock(side_effect=RuntimeError("Query interrupted")))
         with self.assertRaisesRegex(RuntimeError, "interrupted"):
-            compare_tpch.compare(FailsAt(), peer)
+            side_by_side.compare(queries, FailsAt(), peer)
         with self.assertRaisesRegex(RuntimeError, "interrupted"):
-            compare_tpch.measure(FailsAt(), peer, 1, 2, {})
+            side_by_side.measure(queries, FailsAt(), peer, 1, 2, {})
 
     NEEDED = ["--program", "diptych", "--folder", "data"]
 

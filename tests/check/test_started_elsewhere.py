@@ -9,6 +9,8 @@ import tempfile
 import unittest
 
 SCRIPTS = ("test", "demo", "tidy", "fuzz", "install", "compare-duckdb", "compare-tpch")
+IMPORTED = ("compare_duckdb.py", "compare_tpch.py", "duckdb_peer.py", "process_group.py",
+            "side_by_side.py")
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
 
@@ -44,7 +46,7 @@ class StartedElsewhereTest(unittest.TestCase):
         return done.stdout.splitlines()
 
     def test_what_is_no_option_is_refused_before_anything_is_built(self):
-        self.copy("compare_duckdb.py", "compare_tpch.py", "duckdb_peer.py", "process_group.py")
+        self.copy(*IMPORTED)
         for name in ("compare-duckdb", "compare-tpch", "tidy"):
             self.copy(name, "steps.sh")
             done = self.run_from_here(f"../../tools/{name}", "--nope")
@@ -53,7 +55,7 @@ class StartedElsewhereTest(unittest.TestCase):
             self.assertEqual(done.stdout, "", "cmake, which prints what it is told, did not run")
 
     def test_a_report_is_written_where_the_user_stands(self):
-        self.copy("compare_duckdb.py", "compare_tpch.py", "duckdb_peer.py", "process_group.py")
+        self.copy(*IMPORTED)
         for name, data in (("compare-duckdb", "compare"), ("compare-tpch", "tpch")):
             place, program, *arguments = self.said(name, "--json", "out.json")[-1].split("|")
             self.assertEqual(place, str(self.here))

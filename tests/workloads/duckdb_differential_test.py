@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests"), str(ROOT / "tests/workloads")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
 import virtual_environment  # noqa: E402
 from duckdb_peer import (TABLES, WORKLOADS, Program, ch_queries, copy_csv, difference,  # noqa: E402

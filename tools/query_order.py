@@ -52,7 +52,8 @@ def ordered_by(found):
 
 
 def selected(found):
-    """The expressions of the first select list that stands in no parentheses."""
+    """The expressions of the first select list that stands in no parentheses, without names that
+    follow an AS."""
     begin = found.index(("select", 0)) + 1
     if found[begin][0] in ("distinct", "all"):
         begin += 1
@@ -65,13 +66,21 @@ def selected(found):
             for item in split(found[begin:end])]
 
 
+def without_name(expression, name):
+    """An expression without the name that follows it without an AS."""
+    named = len(expression) > 1 and expression[-1] == name and expression[-2] != "."
+    return expression[:-1] if named else expression
+
+
 def order_columns(sql, names):
     """Of each item of its last ORDER BY the position among the output columns, which have these
     names; or the item's text, where none is it."""
     found = tokens(sql)
+    names = [name.lower() for name in names]
     expressions = selected(found)
     if len(expressions) != len(names):  # a *, or VALUES
         expressions = []
+    expressions = [without_name(*pair) for pair in zip(expressions, names)]
     plain = [unqualified(expression) for expression in expressions]
     columns = []
     for item in ordered_by(found):

@@ -84,10 +84,30 @@ build() {
     die "The build '$preset' ($*) failed; the compiler's message is above."
 }
 
+# make_venv FOLDER REQUIREMENTS: a virtual environment with what the file names; does nothing where
+# it is up to date.
+make_venv() {
+  local folder=$1 requirements=$2 stamp
+  stamp=$(python3 --version; cat "$requirements")
+  if [[ -x $folder/bin/python && -f $folder/stamp && $(<"$folder/stamp") == "$stamp" ]]; then
+    echo "$folder is up to date"
+    return
+  fi
+  rm -rf "$folder"
+  python3 -m venv "$folder" ||
+    die "python3 could not make the virtual environment $folder." "Is python3-venv installed?"
+  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --requirement "$requirements" ||
+    die "pip could not install $requirements into $folder; its message is above." \
+      "Check that PyPI can be reached, and pip's configuration, then run this command again."
+  echo "$stamp" >"$folder/stamp"
+}
+
 # compare SCRIPT FOLDER ARGUMENT...: runs a comparison with DuckDB, tools/SCRIPT, which keeps its
-# data in build/FOLDER.
+# data in build/FOLDER. Where another DuckDB makes the data, tools/requirements_FOLDER.txt goes into
+# build/FOLDER/venv.
 compare() {
-  local script=tools/$1 folder=build/$2
+  local script=tools/$1 folder=build/$2 requirements=tools/requirements_$2.txt
   shift 2
   if [[ " $* " == *" --help "* || " $* " == *" -h "* ]]; then
     print_help
@@ -98,6 +118,7 @@ compare() {
   build release diptych
   [[ -x .venv/bin/python ]] || tools/test --only venv
   mkdir -p "$folder"
+  if [[ -f $requirements ]]; then make_venv "$folder/venv" "$requirements"; fi
   cd "$user_folder"
   exec "$root/.venv/bin/python" "$root/$script" \
     --program "$root/build/release/diptych" --folder "$root/$folder" "$@"

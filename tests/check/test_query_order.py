@@ -26,6 +26,12 @@ class QueryOrderTest(unittest.TestCase):
         self.assertEqual(self.columns("order by hidden, a"), ["hidden", 0])
         self.assertEqual(self.columns("group by a"), [])
 
+    def test_a_name_without_an_as_is_no_part_of_its_expression(self):
+        select = "select t.a x, sum(b) Total, c"
+        self.assertEqual(self.columns("order by t.a, sum(b), t.c", select, ["x", "Total", "c"]),
+                         [0, 1, 2])
+        self.assertEqual(self.columns("order by x.c", "select a.c, x.c", ["c", "c"]), [1])
+
     def test_only_the_last_order_counts(self):
         window = "select a, sum(b) over (order by c), c"
         self.assertEqual(self.columns("", window, ["a", "s", "c"]), [])

@@ -8,9 +8,10 @@ import sys
 import tempfile
 import unittest
 
-SCRIPTS = ("test", "demo", "tidy", "fuzz", "install", "compare-duckdb", "compare-tpch")
-IMPORTED = ("compare_duckdb.py", "compare_tpch.py", "duckdb_peer.py", "process_group.py",
-            "side_by_side.py")
+COMPARISONS = ("compare-duckdb", "compare-tpch", "compare-tpcds")
+SCRIPTS = ("test", "demo", "tidy", "fuzz", "install", *COMPARISONS)
+IMPORTED = ("compare_duckdb.py", "compare_tpch.py", "compare_tpcds.py", "duckdb_peer.py",
+            "ordered_answer.py", "process_group.py", "query_order.py", "side_by_side.py")
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 
 
@@ -47,7 +48,7 @@ class StartedElsewhereTest(unittest.TestCase):
 
     def test_what_is_no_option_is_refused_before_anything_is_built(self):
         self.copy(*IMPORTED)
-        for name in ("compare-duckdb", "compare-tpch", "tidy"):
+        for name in (*COMPARISONS, "tidy"):
             self.copy(name, "steps.sh")
             done = self.run_from_here(f"../../tools/{name}", "--nope")
             self.assertNotEqual(done.returncode, 0)
@@ -56,13 +57,28 @@ class StartedElsewhereTest(unittest.TestCase):
 
     def test_a_report_is_written_where_the_user_stands(self):
         self.copy(*IMPORTED)
-        for name, data in (("compare-duckdb", "compare"), ("compare-tpch", "tpch")):
+        for name, data in zip(COMPARISONS, ("compare", "tpch", "tpcds")):
             place, program, *arguments = self.said(name, "--json", "out.json")[-1].split("|")
             self.assertEqual(place, str(self.here))
             self.assertEqual(program, f"{self.root}/tools/{name.replace('-', '_')}.py")
             self.assertEqual(arguments, ["--program", f"{self.root}/build/release/diptych",
                                          "--folder", f"{self.root}/build/{data}",
                                          "--json", "out.json"])
+
+    def test_what_cannot_be_installed_is_told_and_nothing_is_compared(self):
+        self.copy(*IMPORTED, "compare-tpcds", "steps.sh", "requirements_tpcds.txt")
+        python = self.root / "bin/python3"
+        # One that makes an environment whose pip fails, and runs all else.
+        python.write_text(f"#!/bin/sh\n[ \"$2\" = venv ] || exec {sys.executable} \"$@\"\n"
+                          "mkdir -p \"$3/bin\"\nln -s \"$(command -v false)\" \"$3/bin/python\"\n")
+        python.chmod(0o755)
+        done = self.run_from_here("../../tools/compare-tpcds")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("could not install tools/requirements_tpcds.txt into build/tpcds/venv",
+                      done.stderr)
+        self.assertIn("Check that PyPI can be reached", done.stderr)
+        self.assertNotIn("compare_tpcds.py", done.stdout)
+        self.assertFalse((self.root / "build/tpcds/venv/stamp").exists())
 
     def test_a_source_is_looked_for_where_the_user_stands(self):
         lines = self.said("tidy", "a.cpp", str(self.root / "b.cpp"))

@@ -26,8 +26,8 @@ def difference_of_rows(connection, text, result):
 
 
 def compare(queries, program, connection, judge=difference_of_rows):
-    """What differs, by query."""
-    found = {}
+    """(what differs, by query; the queries that have no row here and so tell little)."""
+    found, empty = {}, []
     for name, text in queries:
         try:
             (result,) = program.query([text])
@@ -36,7 +36,9 @@ def compare(queries, program, connection, judge=difference_of_rows):
             continue
         # Outside: DuckDB, interrupted, is a RuntimeError too, and that is no answer.
         found[name] = judge(connection, text, result)
-    return {name: differs for name, differs in found.items() if differs}
+        if result.get("rows") == []:
+            empty.append(name)
+    return {name: differs for name, differs in found.items() if differs}, empty
 
 
 def measure(queries, program, connection, threads, rounds, wrong):
@@ -124,8 +126,9 @@ def run(options, loaded, judge=difference_of_rows):
     program = Program(options.program, options.folder / "db")
     figures = {}
     with loaded(program, connection, options.scale, options.folder) as queries:
-        wrong = compare(queries, program, connection, judge)
-        print(f"{len(queries)} answers compared, {len(wrong)} differ", flush=True)
+        wrong, empty = compare(queries, program, connection, judge)
+        print(f"{len(queries)} answers compared, {len(wrong)} differ; without rows: "
+              f"{', '.join(empty) or 'none'}", flush=True)
         for threads in options.threads:
             figures[threads] = measure(queries, program, connection, threads, options.rounds, wrong)
             report(threads, figures[threads])

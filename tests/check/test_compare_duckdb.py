@@ -260,8 +260,8 @@ class CompareTpchTest(unittest.TestCase):
     def test_a_query_that_fails_costs_no_other_its_figures(self):
         (name, text), *others = queries = compare_tpch.queries()
         for program in (FailsAt(text), FailsAt(text, "no such table")):
-            wrong = side_by_side.compare(queries, program, FailsAt())
-            self.assertEqual(list(wrong), [name])
+            wrong, empty = side_by_side.compare(queries, program, FailsAt())
+            self.assertEqual((list(wrong), empty), ([name], []))
             for known in (wrong, {}):  # already, or since it was compared
                 # The first of each pair is a query's, and the other that of its PREPARE.
                 with mock.patch.object(side_by_side, "timed", side_effect=itertools.cycle([3, 1])):

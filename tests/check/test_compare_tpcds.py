@@ -137,10 +137,10 @@ class CompareTpcdsTest(unittest.TestCase):
 
     def test_an_answer_that_differs_is_not_measured_and_ends_the_run_with_1(self):
         columns = [{"name": name, "type": "INT"} for name in "ab"]
-        answers = {ORDERED: WHOLE[:1], LIMITED: WHOLE[:1]}
+        answers = {ORDERED: WHOLE[:1], LIMITED: WHOLE[:1], DOUBLES: []}
         program = mock.Mock(query=lambda texts, threads=None: [
             {"columns": columns, "rows": answers[texts[0]], "execute_ms": 2}])
-        peer = Peer({ORDERED: WHOLE[:1], LIMITED: WHOLE[:2]})
+        peer = Peer({ORDERED: WHOLE[:1], LIMITED: WHOLE[:2], DOUBLES: []})
         with (mock.patch.dict(sys.modules, duckdb=mock.Mock(connect=lambda: peer)),
               mock.patch.object(side_by_side, "Program", return_value=program),
               mock.patch.object(side_by_side, "exit_when_terminated"),
@@ -148,12 +148,13 @@ class CompareTpcdsTest(unittest.TestCase):
               contextlib.redirect_stderr(io.StringIO()) as complained,
               self.assertRaises(SystemExit) as ended):
             options = compare_tpcds.parse_options(["--folder", "data", "--threads", "1"])
-            queries = [("right", ORDERED), ("wrong", LIMITED)]
+            queries = [("right", ORDERED), ("wrong", LIMITED), ("empty", DOUBLES)]
             side_by_side.run(options, lambda *_: contextlib.nullcontext(queries),
                              ordered_answer.ordered_difference)
         self.assertEqual(ended.exception.code, 1)
-        self.assertIn("2 answers compared, 1 differ", said.getvalue())
-        self.assertEqual(re.findall(r"^(?:right|wrong)", said.getvalue(), re.M), ["right"])
+        self.assertIn("3 answers compared, 1 differ; without rows: empty\n", said.getvalue())
+        self.assertEqual(re.findall(r"^(?:right|wrong|empty)", said.getvalue(), re.M),
+                         ["right", "empty"])
         self.assertIn("WRONG, and not measured: wrong: 1 rows against 2", complained.getvalue())
 
     def test_a_time_that_is_not_known_is_in_no_mean(self):

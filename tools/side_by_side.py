@@ -96,7 +96,7 @@ def report(threads, times):
               f"{', '.join(name for name in times if name not in known)}", flush=True)
 
 
-def parse_options(words, tool, description, scale_help):
+def parse_options(words, tool, description, scale_help, scale_min=0):
     parser = argparse.ArgumentParser(prog=tool, description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, help=argparse.SUPPRESS)
@@ -110,6 +110,8 @@ def parse_options(words, tool, description, scale_help):
     options = parser.parse_args(words)
     if options.rounds < 1 or not 0 < options.scale < math.inf or not options.threads:
         parser.error("--threads and --rounds are at least 1, --scale is more than 0")
+    if options.scale < scale_min:
+        parser.error(f"--scale is at least {scale_min}")
     return options
 
 

@@ -157,6 +157,12 @@ class CompareTpcdsTest(unittest.TestCase):
                          ["right", "empty"])
         self.assertIn("WRONG, and not measured: wrong: 1 rows against 2", complained.getvalue())
 
+    def test_a_scale_that_the_generator_does_not_end_with_is_refused(self):
+        with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+            compare_tpcds.parse_options(["--scale", "0.005"])
+        self.assertIn("at least 0.01", told.getvalue())
+        self.assertEqual(compare_tpcds.parse_options(["--scale", "0.01"]).scale, 0.01)
+
     def test_a_time_that_is_not_known_is_in_no_mean(self):
         slow = {"ours": 2.0, "duckdb": 8.0, "whole": 9.0}
         unknown = {"ours": 2.0, "duckdb": side_by_side.EXECUTION_MS_MIN, "whole": 5.0}

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -276,7 +277,47 @@ base::Error in_use(const std::string& directory) {
 
 }  // namespace
 
+DirectoryIdentity::DirectoryIdentity(const std::string& directory, int lock_file)
+    : directory_(directory) {
+  struct stat locked {};
+  if (::fstat(lock_file, &locked) != 0) return;  // then it is nowhere in place
+  device_ = locked.st_dev;
+  inode_ = locked.st_ino;
+}
+
+base::Result<void> DirectoryIdentity::check() const {
+  if (directory_.empty()) return {};
+  struct stat there {};
+  if (::stat((directory_ + "/lock").c_str(), &there) == 0 && there.st_dev == device_ &&
+      there.st_ino == inode_) {
+    return {};
+  }
+  return base::Error(
+      base::ErrorCode::kIo,
+      fmt::format("the directory of this database was moved or replaced while it was open, or its "
+                  "lock was removed: it is not at {} any more, and nothing is changed there",
+                  directory_));
+}
+
 base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {
+  return lock_the_one_there(directory, &DirectoryLock::lock_to_write);
+}
+
+base::Result<DirectoryLock> DirectoryLock::acquire_to_read(const std::string& directory) {
+  return lock_the_one_there(directory, &DirectoryLock::lock_to_read);
+}
+
+base::Result<DirectoryLock> DirectoryLock::lock_the_one_there(
+    const std::string& directory, base::Result<DirectoryLock> (*lock_once)(const std::string&)) {
+  constexpr int kTries = 100;  // each after another process has come and gone in between
+  for (int i = 0; i < kTries; ++i) {
+    auto lock = lock_once(directory);
+    if (!lock.ok() || lock->identity_.check().ok()) return lock;
+  }
+  return in_use(directory);
+}
+
+base::Result<DirectoryLock> DirectoryLock::lock_to_write(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) {
@@ -289,24 +330,27 @@ base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory)
     }
     return error;
   }
-  DirectoryLock lock(file);
+  DirectoryLock lock(directory, file);
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return system_error("lock", path, errno);
   return in_use(directory);
 }
 
-base::Result<DirectoryLock> DirectoryLock::acquire_to_read(const std::string& directory) {
+base::Result<DirectoryLock> DirectoryLock::lock_to_read(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int writable = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (writable >= 0) {
     ::close(writable);
-    return acquire(directory);
+    return lock_to_write(directory);
   }
   if (errno == ENOENT) return system_error("open", path, errno);
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // as of a pipe
-  if (file < 0 && errno != ENOENT) return system_error("open", path, errno);
-  DirectoryLock lock(file);
-  if (file < 0 || ::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (file < 0) {
+    if (errno == ENOENT) return DirectoryLock();
+    return system_error("open", path, errno);
+  }
+  DirectoryLock lock(directory, file);
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno == EWOULDBLOCK) return in_use(directory);
   // Some network file systems lock exclusively only what is open for writing.
   if (::flock(file, LOCK_SH | LOCK_NB) == 0) return lock;
@@ -315,10 +359,11 @@ base::Result<DirectoryLock> DirectoryLock::acquire_to_read(const std::string& di
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept
-    : file_(std::exchange(other.file_, -1)) {}
+    : file_(std::exchange(other.file_, -1)), identity_(std::move(other.identity_)) {}
 
 DirectoryLock& DirectoryLock::operator=(DirectoryLock&& other) noexcept {
   std::swap(file_, other.file_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 

@@ -69,6 +69,23 @@ base::Result<void> write_manifest(const std::string& directory, const Manifest& 
 // The text of manifest.json. Errors: the DDL's, as write_manifest's.
 base::Result<std::string> manifest_to_text(const Manifest& manifest);
 
+// Which directory is locked, in case its path comes to lead elsewhere: an open database makes,
+// replaces and removes files by path, and may not do that to another's.
+class DirectoryIdentity {
+ public:
+  DirectoryIdentity() = default;  // of none, which is always in place
+  // kIo: the directory was moved, removed or replaced, or its lock was, since it was locked.
+  base::Result<void> check() const;
+
+ private:
+  friend class DirectoryLock;
+  DirectoryIdentity(const std::string& directory, int lock_file);
+
+  std::string directory_;
+  uint64_t device_ = 0;  // of the lock's file, as the next
+  uint64_t inode_ = 0;   // stays its own while it is open
+};
+
 // The lock of an open database directory; released on destruction.
 class DirectoryLock {
  public:
@@ -81,9 +98,20 @@ class DirectoryLock {
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;
   ~DirectoryLock();
 
+  const DirectoryIdentity& identity() const { return identity_; }
+
  private:
-  explicit DirectoryLock(int file) : file_(file) {}
+  DirectoryLock() = default;
+  DirectoryLock(const std::string& directory, int file) : file_(file), identity_(directory, file) {}
+  // Whoever held it may have removed the file between its opening and its locking: then `lock_once`
+  // is tried again, with the file that is there.
+  static base::Result<DirectoryLock> lock_the_one_there(
+      const std::string& directory, base::Result<DirectoryLock> (*lock_once)(const std::string&));
+  static base::Result<DirectoryLock> lock_to_write(const std::string& directory);
+  static base::Result<DirectoryLock> lock_to_read(const std::string& directory);
+
   int file_ = -1;  // -1: nothing is locked
+  DirectoryIdentity identity_;
 };
 
 }  // namespace diptych::storage

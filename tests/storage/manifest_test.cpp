@@ -1,10 +1,16 @@
 #include "storage/manifest.h"
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -472,6 +478,60 @@ TEST(DirectoryLock, IsHeldByOneAtATime) {
   const Result<DirectoryLock> missing = DirectoryLock::acquire("/nonexistent");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.code(), ErrorCode::kNotFound);
+}
+
+// As a creation that fails removes it, while it holds it.
+TEST(DirectoryLock, IsHeldByOneAtATimeThoughItsFileIsRemoved) {
+  const TemporaryDirectory directory;
+  std::atomic<int> holders{0};
+  std::atomic<int> most{0};
+  std::atomic<int> held{0};
+  const auto take_turns = [&] {
+    for (int i = 0; i < 20'000; ++i) {
+      const Result<DirectoryLock> lock = DirectoryLock::acquire(directory.path());
+      if (!lock.ok()) {
+        EXPECT_EQ(lock.code(), ErrorCode::kInUse);
+        continue;
+      }
+      const int now = ++holders;
+      ++held;
+      if (now > most) most = now;
+      std::this_thread::yield();
+      --holders;
+      ::unlink((directory.path() + "/lock").c_str());
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(take_turns);
+  threads.clear();
+  EXPECT_GT(held, 0);
+  EXPECT_EQ(most, 1);
+}
+
+TEST(DirectoryLock, TellsWhetherItsDirectoryIsWhereItWas) {
+  const TemporaryDirectory parent;
+  const std::string place = parent.path() + "/db";
+  const std::string elsewhere = parent.path() + "/moved";
+  ASSERT_EQ(::mkdir(place.c_str(), 0700), 0);
+  const Result<DirectoryLock> lock = DirectoryLock::acquire(place);
+  ASSERT_TRUE(lock.ok());
+  const DirectoryIdentity identity = lock->identity();
+  EXPECT_TRUE(identity.check().ok());
+  ASSERT_EQ(std::rename(place.c_str(), elsewhere.c_str()), 0);
+  EXPECT_EQ(identity.check().code(), ErrorCode::kIo) << "nothing is there";
+  ASSERT_EQ(::mkdir(place.c_str(), 0700), 0);
+  {
+    const Result<DirectoryLock> another = DirectoryLock::acquire(place);
+    EXPECT_TRUE(another->identity().check().ok());
+    const Result<void> checked = identity.check();
+    ASSERT_EQ(checked.code(), ErrorCode::kIo) << "another is there";
+    EXPECT_THAT(checked.error().message, ::testing::HasSubstr("moved or replaced"));
+    EXPECT_THAT(checked.error().message, ::testing::HasSubstr(place));
+  }
+  std::filesystem::remove_all(place);
+  ASSERT_EQ(std::rename(elsewhere.c_str(), place.c_str()), 0);
+  EXPECT_TRUE(identity.check().ok()) << "it is back";
+  EXPECT_TRUE(DirectoryIdentity().check().ok());
 }
 
 }  // namespace

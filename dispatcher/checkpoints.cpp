@@ -19,11 +19,20 @@ Checkpoints::Checkpoints(const DatabaseOptions& options, const std::vector<uint3
                                           .cores = cores,
                                           .bytes_per_second = options.checkpoint_bytes_per_second,
                                           .interval_ns = options.checkpoint_interval_ns,
-                                          .before_step = options.faults.before_step},
+                                          .before_step = checked_steps()},
                   CheckpointWriter::Callbacks{
                       .ended = [this](const CheckpointWriter::Ended& written) { ended(written); },
                       .idle = [this] { writer_is_idle(); },
                       .due = [this] { olap_dispatcher_->wish_checkpoint(); }});
+}
+
+storage::BeforeFileStep Checkpoints::checked_steps() const {
+  return [this](storage::FileStep step) -> base::Result<void> {
+    if (step == storage::FileStep::kGrow || step == storage::FileStep::kRename) {
+      if (auto in_place = source_.identity->check(); !in_place) return in_place;
+    }
+    return storage::announce(options_.faults.before_step, step);
+  };
 }
 
 void Checkpoints::found(base::Vid vid, size_t ddl_statements) {
@@ -63,7 +72,7 @@ base::Result<void> Checkpoints::save_replica() {
   }
   const std::vector<std::string>& ddl = *source_.ddl;
   if (saved_vid_ != vid || saved_ddl_ != ddl.size() || saved_settled_ != settled) {
-    auto saved = storage::save_replica(options_.path, &replica, ddl, options_.faults.before_step);
+    auto saved = storage::save_replica(options_.path, &replica, ddl, checked_steps());
     if (!saved) return saved.error();
     saved_vid_ = vid;
     saved_ddl_ = ddl.size();

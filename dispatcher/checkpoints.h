@@ -37,6 +37,7 @@
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/olap_dispatcher.h"
+#include "storage/manifest.h"
 #include "storage/table.h"
 
 namespace diptych::dispatcher {
@@ -48,6 +49,7 @@ class Checkpoints {
     storage::Replica* replica = nullptr;
     const FreshnessClock* clock = nullptr;
     const std::vector<std::string>* ddl = nullptr;  // the gate's
+    const storage::DirectoryIdentity* identity = nullptr;
   };
   // The writer's thread runs on these cores.
   Checkpoints(const DatabaseOptions& options, const std::vector<uint32_t>& cores, Source source);
@@ -75,6 +77,8 @@ class Checkpoints {
  private:
   using Waiters = std::vector<std::promise<base::Result<void>>>;
 
+  // No manifest comes to another database's directory.
+  storage::BeforeFileStep checked_steps() const;
   base::Result<void> save_replica();
   // kCorrupt, kIo: the replica was lost to it.
   base::Result<void> check_replica() const;

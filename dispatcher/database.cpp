@@ -155,9 +155,10 @@ Database::State::State(const DatabaseOptions& database_options,
                            .clock = &clock,
                            .engine = &engine,
                            .procedures = &procedures,
-                           .modules = &modules}),
+                           .modules = &modules,
+                           .identity = &identity}),
       checkpoints(options, placement.olap.cores,
-                  {.replica = &replica, .clock = &clock, .ddl = &ddl}) {}
+                  {.replica = &replica, .clock = &clock, .ddl = &ddl, .identity = &identity}) {}
 
 std::function<void(std::span<const propagation::SealedSet>)> Database::State::note_updates_of(
     const DatabaseOptions& database_options) {
@@ -246,6 +247,7 @@ void Database::State::start_log() {
       CommandLogOptions{
           .directory = options.path,
           .database_id = database_id,
+          .identity = identity,
           .content = options.log == LogMode::kPhysical ? LogContent::kUpdates : LogContent::kCalls,
           .file_bytes_max = options.log_file_bytes,
           .checkpoint_bytes = options.checkpoint_log_bytes,
@@ -312,6 +314,7 @@ base::Result<std::unique_ptr<Database::State>> Database::State::make(
     const storage::StorageOptions& storage, const std::optional<DatabaseDirectory>& directory) try {
   auto state = std::make_unique<State>(options, placement, spin, storage);
   if (directory) {
+    state->identity = directory->lock.identity();
     auto filled = directory->manifest ? state->restore(*directory->manifest) : state->create();
     if (!filled) return filled.error();
   }
@@ -447,7 +450,9 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
   auto state =
       State::make(options, *placement, spin_policy(topology, *placement), storage, directory);
   if (!state) {
-    if (directory) remove_made(options.path, directory->made);
+    if (directory && directory->lock.identity().check()) {
+      remove_made(options.path, directory->made);
+    }
     return state.error();
   }
   if (directory) {
@@ -553,9 +558,11 @@ base::Result<void> Database::discard() {
   const BatchGate::Exclusive held = state_->stop_everything();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kClosed;
-  remove_made(state_->options.path, state_->made);
+  base::Result<void> in_place;
+  if (state_->made != Made::kNothing) in_place = state_->identity.check();
+  if (in_place) remove_made(state_->options.path, state_->made);
   state_->lock.reset();
-  return {};
+  return in_place;
 }
 
 }  // namespace diptych::dispatcher

@@ -36,6 +36,7 @@ class LogHold {
 
 base::Result<BackupReport> Database::State::backup(const std::string& directory,
                                                    const BackupOptions& how) {
+  if (auto in_place = identity.check(); !in_place) return in_place.error();
   // What was found and not replayed is copied as it is, and is not replayed meanwhile.
   std::unique_lock no_replay = log_replay.hold();
   const LogContents* const found = log_replay.contents();

@@ -154,6 +154,7 @@ struct Database::State {
   std::optional<storage::DirectoryLock> lock;  // gate
   const std::vector<olap::SystemTable> known_system_tables = system_tables();
 
+  storage::DirectoryIdentity identity;         // the lock's; writer: open
   BatchGate gate;
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
   CatalogHistory catalogs;  // what everyone else reads

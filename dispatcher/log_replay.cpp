@@ -52,6 +52,7 @@ base::Result<void> LogReplay::run(const Steps& steps) {
   if (done_.load(std::memory_order_relaxed)) return {};
   if (failure_) return *failure_;
   if (auto open = steps.check_open(); !open) return open;
+  if (auto in_place = parts_.identity->check(); !in_place) return in_place;
   if (auto checked = logged_->check(*parts_.procedures, *parts_.modules); !checked) {
     return checked;
   }
@@ -80,6 +81,7 @@ base::Result<void> LogReplay::run(const Steps& steps) {
 base::Result<void> LogReplay::replay_and_trim(const Steps& steps) {
   try {
     if (auto replayed = replay(steps); !replayed) return replayed;
+    if (auto in_place = parts_.identity->check(); !in_place) return in_place;
     auto trimmed = trim_log(options_.path, logged_->contents(), options_.faults.before_step);
     if (!trimmed) return trimmed;
     parts_.engine->release_free_slots();

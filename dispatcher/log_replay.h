@@ -32,6 +32,7 @@
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/time_spent.h"
 #include "oltp/engine.h"
+#include "storage/manifest.h"
 
 namespace diptych::dispatcher {
 
@@ -44,6 +45,7 @@ class LogReplay {
     oltp::Engine* engine = nullptr;
     const ProcedureDirectory* procedures = nullptr;
     const ModuleRegistry* modules = nullptr;
+    const storage::DirectoryIdentity* identity = nullptr;
   };
   LogReplay(const DatabaseOptions& options, Parts parts);
   LogReplay(const LogReplay&) = delete;

@@ -61,7 +61,8 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
       procedures_(procedures),
       complete_(std::move(complete)),
       checkpoint_is_due_(std::move(checkpoint_is_due)),
-      files_({options_.directory, options_.database_id}, options_.file_bytes_max, &options_.faults),
+      files_({options_.directory, options_.database_id, options_.identity}, options_.file_bytes_max,
+             &options_.faults),
       work_(options_.spin),
       progress_(options_.spin) {
   thread_ = std::thread([this] { run(); });

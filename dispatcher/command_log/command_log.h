@@ -60,6 +60,7 @@ enum class LogContent : uint8_t { kCalls, kUpdates };
 
 struct CommandLogOptions {
   std::string directory;
+  storage::DirectoryIdentity identity = {};
   uint64_t database_id = 0;  // storage/manifest.h
   LogContent content = LogContent::kCalls;
   size_t file_bytes_max = size_t{64} << 20;

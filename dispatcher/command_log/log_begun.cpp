@@ -63,6 +63,7 @@ std::string log_begun_path(const std::string& directory) {
 
 base::Result<void> write_log_begun(const LogPlace& place, uint64_t number,
                                    const storage::BeforeFileStep& before_step) {
+  if (auto in_place = place.identity.check(); !in_place) return in_place;
   const std::string path = log_begun_path(place.directory);
   BegunRecord record{.number = number, .database_id = place.database_id};
   record.checksum = record.right_checksum();
@@ -108,15 +109,16 @@ base::Result<std::optional<uint64_t>> read_log_begun(const std::string& director
   return std::optional(record.number);
 }
 
-base::Result<void> remove_log_begun(const std::string& directory,
+base::Result<void> remove_log_begun(const LogPlace& place,
                                     const storage::BeforeFileStep& before_step) {
-  const std::string path = log_begun_path(directory);
+  if (auto in_place = place.identity.check(); !in_place) return in_place;
+  const std::string path = log_begun_path(place.directory);
   if (auto may = storage::announce(before_step, FileStep::kRemove); !may) return may;
   if (::unlink(path.c_str()) != 0) {
     return errno == ENOENT ? base::Result<void>() : system_error("remove", path, errno);
   }
   auto may = storage::announce(before_step, FileStep::kSyncDirectory);
-  return may ? storage::sync_directory(directory) : may;
+  return may ? storage::sync_directory(place.directory) : may;
 }
 
 }  // namespace diptych::dispatcher

@@ -33,7 +33,7 @@ base::Result<void> write_log_begun(const LogPlace& place, uint64_t number,
 base::Result<std::optional<uint64_t>> read_log_begun(const std::string& directory,
                                                      uint64_t database_id);
 // Durably. That it is not there is no error.
-base::Result<void> remove_log_begun(const std::string& directory,
+base::Result<void> remove_log_begun(const LogPlace& place,
                                     const storage::BeforeFileStep& before_step);
 
 }  // namespace diptych::dispatcher

@@ -136,6 +136,7 @@ LogFile::~LogFile() {
 base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const LogPlace& place, uint64_t number,
                                                         size_t bytes, const DiskFaults* faults,
                                                         const Pace& pace) {
+  if (auto in_place = place.identity.check(); !in_place) return in_place.error();
   std::unique_ptr<LogFile> made(new LogFile(
       log_file_path(place.directory, number),
       {.number = number, .file_bytes = bytes, .database_id = place.database_id}, faults));

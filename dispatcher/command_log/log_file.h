@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "dispatcher/command_log/log_format.h"
 #include "dispatcher/disk_faults.h"
+#include "storage/manifest.h"
 
 namespace diptych::dispatcher {
 
@@ -36,6 +37,8 @@ enum class LogWay : uint8_t { kRing, kCalls };
 struct LogPlace {
   std::string directory;
   uint64_t database_id = 0;  // storage/manifest.h
+  // Where it is no longer there, nothing is made or removed in the directory.
+  storage::DirectoryIdentity identity = {};
 };
 
 // "DIRECTORY/log-0000000017.dtl".

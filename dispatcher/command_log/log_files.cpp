@@ -38,7 +38,7 @@ void LogFiles::stop() {
 // One that stays counts for nothing.
 void LogFiles::remove_prepared() {
   if (prepared_ == nullptr) return;
-  static_cast<void>(remove_log_file(prepared_->path(), faults_->before_step));
+  static_cast<void>(remove(prepared_->header().number));
   prepared_.reset();
 }
 
@@ -70,14 +70,14 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
   }
   if (auto begun = next->begin(start, first_sequence); !begun) {
     // Its header may be there, and would have the log go on in it.
-    static_cast<void>(remove_log_file(next->path(), faults_->before_step));
+    static_cast<void>(remove(number));
     static_cast<void>(storage::sync_directory(place_.directory));
     return begun;
   }
   if (auto noted = write_log_begun(place_, number, faults_->before_step); !noted) {
     // As above, since it is tried again. Else the log ends, and the record may name this file.
     if (noted.code() == base::ErrorCode::kNoSpace) {
-      static_cast<void>(remove_log_file(next->path(), faults_->before_step));
+      static_cast<void>(remove(number));
       static_cast<void>(storage::sync_directory(place_.directory));
     }
     return noted;
@@ -151,6 +151,7 @@ void LogFiles::await_prepared(std::unique_lock<std::mutex>* lock) {
 }
 
 base::Result<void> LogFiles::remove(uint64_t number) {
+  if (auto in_place = place_.identity.check(); !in_place) return in_place;
   return remove_log_file(log_file_path(place_.directory, number), faults_->before_step);
 }
 
@@ -194,9 +195,7 @@ base::Result<void> LogFiles::remove_all() {
     await_prepared(&lock);
     begun = begun_;
   }
-  if (auto removed = remove_log_begun(place_.directory, faults_->before_step); !removed) {
-    return removed;
-  }
+  if (auto removed = remove_log_begun(place_, faults_->before_step); !removed) return removed;
   // The oldest first: those that are left are a log without a gap.
   for (const BegunFile& file : begun) {
     if (auto removed = remove(file.number); !removed) return removed;

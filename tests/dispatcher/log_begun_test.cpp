@@ -169,8 +169,8 @@ TEST(LogBegunRecord, SaysNothingUntilItIsWrittenAndNamesDamage) {
     EXPECT_THAT(read.error().message, HasSubstr(path));
     ASSERT_TRUE(write_log_begun(place, 4, {}).ok());
   }
-  ASSERT_TRUE(remove_log_begun(place.directory, {}).ok());
-  ASSERT_TRUE(remove_log_begun(place.directory, {}).ok());
+  ASSERT_TRUE(remove_log_begun(place, {}).ok());
+  ASSERT_TRUE(remove_log_begun(place, {}).ok());
   EXPECT_FALSE(fs::exists(path));
   fs::remove_all(directory);
 }

@@ -70,7 +70,11 @@ base::Result<void> write_log_begun(const LogPlace& place, uint64_t number,
   // Not blocking: a pipe without a reader is an error.
   int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
   const bool is_new = opened < 0 && errno == ENOENT;
+  // Opened before anything has changed: only a sync that fails leaves in doubt what is there.
+  const base::Descriptor directory(
+      is_new ? ::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
   if (is_new) {
+    if (directory.get() < 0) return system_error("open directory", place.directory, errno);
     if (auto may = storage::announce(before_step, FileStep::kGrow); !may) return may;
     opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   }
@@ -79,7 +83,9 @@ base::Result<void> write_log_begun(const LogPlace& place, uint64_t number,
   auto written = write_and_sync(file.get(), record, path, before_step);
   if (!written || !is_new) return written;
   auto may = storage::announce(before_step, FileStep::kSyncDirectory);
-  if (may) may = storage::sync_directory(place.directory);
+  if (may && ::fsync(directory.get()) != 0) {
+    may = system_error("sync directory", place.directory, errno);
+  }
   if (may) return may;
   return base::Error(base::ErrorCode::kIo, may.error().message);
 }

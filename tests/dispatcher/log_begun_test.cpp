@@ -13,6 +13,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "dispatcher/log_inspection.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -208,6 +210,27 @@ TEST(LogBegunRecord, ItsNameIsDurableWithItAndAFailedSyncIsNoLackOfSpace) {
     EXPECT_EQ(written_anew().code(), error) << static_cast<int>(step);
   }
   fs::remove_all(directory);
+}
+
+// A process that has as many files open as it may tries again, too: nothing was changed.
+TEST(LogBegunRecord, IsNotMadeWhereItsDirectoryCannotBeOpenedToSyncIt) {
+  const diptych::test::TemporaryDirectory directory;
+  const LogPlace place{directory.path(), 7};
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(STDERR_FILENO);
+  ASSERT_GE(next, 0);
+  ::close(next);
+  for (const rlim_t left : {0U, 1U}) {
+    rlimit limited = before;
+    limited.rlim_cur = static_cast<rlim_t>(next) + left;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limited), 0);
+    const base::Result<void> written = write_log_begun(place, 1, {});
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(written.code(), ErrorCode::kNoSpace) << left << ": " << written.error().to_string();
+    EXPECT_FALSE(fs::exists(log_begun_path(directory.path())));
+  }
+  EXPECT_TRUE(write_log_begun(place, 1, {}).ok());
 }
 
 }  // namespace

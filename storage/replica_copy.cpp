@@ -29,7 +29,8 @@ class CopiedFile {
   }
 
   Result<void> create(uint64_t bytes, CopySpace space) {
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    // To read, too: posix_fallocate does where the file system gives no space ahead.
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file_ < 0) return system_error("create", path_, errno);
     if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) {
       return system_error("add space to", path_, errno);

@@ -175,7 +175,8 @@ base::Result<void> LogFile::fill_with_zeroes(const Pace& pace) {
 base::Result<void> LogFile::fill(const std::string& directory, const Pace& pace) {
   auto step = storage::announce(faults_->before_step, FileStep::kGrow);
   if (!step) return step;
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // To read, too: posix_fallocate does where the file system gives no space ahead.
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) return system_error("create", path_, errno);
   if (step = storage::announce(faults_->before_step, FileStep::kGrow); !step) return step;
   const int refused = storage::allocate_file_bytes(file_, size_);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/control_group.h"
 #include "base/counted.h"
 #include "base/quoted.h"
 
@@ -46,14 +46,6 @@ Cores allowed_cores() {
 
 bool contains(const Cores& cores, uint32_t core) {
   return std::find(cores.begin(), cores.end(), core) != cores.end();
-}
-
-// The limit that a control group's file states; SIZE_MAX where there is none ("max", or no file).
-size_t memory_limit(const char* path) {
-  size_t bytes = SIZE_MAX;
-  std::ifstream file(path);
-  if (!(file >> bytes)) return SIZE_MAX;
-  return bytes;
 }
 
 Cores without(const Cores& cores, const Cores& taken) {
@@ -160,8 +152,7 @@ Topology Topology::detect() {
 size_t machine_memory_bytes() {
   const size_t installed =
       static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return std::min({installed, memory_limit("/sys/fs/cgroup/memory.max"),
-                   memory_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  return std::min(installed, control_group_memory_bytes(""));
 }
 
 size_t Topology::core_count() const {

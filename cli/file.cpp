@@ -35,7 +35,12 @@ Result<size_t> read_some(const Descriptor& file, const std::string& path, std::s
   while (true) {
     const ssize_t bytes = ::read(file.get(), buffer.data(), buffer.size());
     if (bytes >= 0) return static_cast<size_t>(bytes);
-    if (errno != EINTR) return system_error("read", path, errno);
+    if (errno == EAGAIN) {  // as of a pipe whose other owner wants it not to block
+      struct pollfd waiting = {.fd = file.get(), .events = POLLIN, .revents = 0};
+      ::poll(&waiting, 1, -1);  // what it has to say, the next read says
+    } else if (errno != EINTR) {
+      return system_error("read", path, errno);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace diptych::cli {
@@ -21,6 +22,11 @@ void occupy_standard_descriptors() {
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t bytes = ::write(descriptor, text.data(), text.size());
+    if (bytes < 0 && errno == EAGAIN) {  // as of a pipe whose other owner wants it not to block
+      struct pollfd room = {.fd = descriptor, .events = POLLOUT, .revents = 0};
+      ::poll(&room, 1, -1);  // what it has to say, the next write says
+      continue;
+    }
     if (bytes < 0 && errno != EINTR) return errno;
     if (bytes > 0) text.remove_prefix(static_cast<size_t>(bytes));
   }

@@ -1,14 +1,21 @@
 #include "cli/file.h"
 
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/check.h"
+#include "cli/output.h"
 #include "tests/cli/program_run.h"
 
 namespace diptych::cli {
@@ -79,6 +86,62 @@ TEST(File, APipeStaysAPipe) {
   ASSERT_EQ(bytes, 3);
   EXPECT_EQ(std::string_view(buffer.data(), 3), "new");
   EXPECT_TRUE(fs::is_fifo(path));
+}
+
+// A pipe that does not block, as another program's end of it may have it: O_NONBLOCK is both's.
+class NonBlockingPipe {
+ public:
+  NonBlockingPipe() { DIPTYCH_CHECK(::pipe2(ends_, O_NONBLOCK) == 0, "a process may have pipes"); }
+  ~NonBlockingPipe() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  NonBlockingPipe(const NonBlockingPipe&) = delete;
+  NonBlockingPipe& operator=(const NonBlockingPipe&) = delete;
+
+  int out() const { return ends_[0]; }
+  int in() const { return ends_[1]; }
+  void close_in() { ::close(std::exchange(ends_[1], -1)); }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+TEST(File, OutputWaitsForAReaderThatIsSlow) {
+  NonBlockingPipe pipe;
+  const std::string text(1'000'000, 'x');
+  size_t got = 0;
+  std::jthread reader([&] {
+    std::vector<char> buffer(100'000);
+    while (got < text.size()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const ssize_t bytes = ::read(pipe.out(), buffer.data(), buffer.size());
+      if (bytes == 0) break;
+      if (bytes > 0) got += static_cast<size_t>(bytes);
+    }
+  });
+  EXPECT_EQ(write_all(pipe.in(), text), 0);
+  pipe.close_in();
+  reader.join();
+  EXPECT_EQ(got, text.size());
+}
+
+TEST(File, InputWaitsForAWriterThatIsSlow) {
+  NonBlockingPipe pipe;
+  const int standard = ::dup(STDIN_FILENO);
+  ASSERT_GE(::dup2(pipe.out(), STDIN_FILENO), 0);
+  std::jthread writer([&] {
+    for (const std::string_view word : {"select", " 1"}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ(write_all(pipe.in(), word), 0);
+    }
+    pipe.close_in();
+  });
+  const auto text = read_file("-");
+  ASSERT_EQ(standard < 0 ? ::close(STDIN_FILENO) : ::dup2(standard, STDIN_FILENO), 0);
+  if (standard >= 0) ::close(standard);
+  ASSERT_TRUE(text.ok()) << text.error().to_string();
+  EXPECT_EQ(*text, "select 1");
 }
 
 }  // namespace

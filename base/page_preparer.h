@@ -15,11 +15,11 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/parker.h"
+#include "base/thread.h"
 
 namespace diptych::base {
 
@@ -57,7 +57,7 @@ class PagePreparer {
   uint32_t pauses_ = 0;                        // guarded by mutex_
   bool stopping_ = false;                      // guarded by mutex_
   Parker parker_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace diptych::base

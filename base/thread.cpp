@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/notice.h"
 
@@ -100,7 +101,48 @@ class NamedThreads {
 
 thread_local NamedThreads::Entry name_of_this_thread;
 
+// What the body throws ends the process.
+void* run_body(void* owned) {
+  const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(owned));
+  (*body)();
+  return nullptr;
+}
+
 }  // namespace
+
+Thread::Thread(std::function<void()> body) {
+  auto owned = std::make_unique<std::function<void()>>(std::move(body));
+  pthread_attr_t attributes;
+  int refused = pthread_attr_init(&attributes);
+  if (refused == 0) {
+    refused = pthread_attr_setstacksize(&attributes, kThreadStackBytes);
+    if (refused == 0) refused = pthread_create(&thread_, &attributes, run_body, owned.get());
+    pthread_attr_destroy(&attributes);
+  }
+  if (refused != 0) throw std::system_error(refused, std::generic_category());
+  static_cast<void>(owned.release());  // the thread's
+  joinable_ = true;
+}
+
+Thread::Thread(Thread&& other) noexcept
+    : joinable_(std::exchange(other.joinable_, false)), thread_(other.thread_) {}
+
+Thread& Thread::operator=(Thread&& other) noexcept {
+  DIPTYCH_CHECK(!joinable_, "a thread that runs is joined before another takes its place");
+  joinable_ = std::exchange(other.joinable_, false);
+  thread_ = other.thread_;
+  return *this;
+}
+
+Thread::~Thread() {
+  DIPTYCH_CHECK(!joinable_, "a thread is joined before its owner goes");
+}
+
+void Thread::join() {
+  DIPTYCH_CHECK(joinable_, "a thread is joined once");
+  pthread_join(thread_, nullptr);
+  joinable_ = false;
+}
 
 bool pin_this_thread(std::span<const uint32_t> cores) {
   if (cores.empty()) return true;
@@ -156,10 +198,10 @@ bool raise_priority_of_this_thread() {
   return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0;
 }
 
-bool ensure_begun(std::thread* thread, std::function<void()> body) {
+bool ensure_begun(Thread* thread, std::function<void()> body) {
   if (thread->joinable()) return true;
   try {
-    *thread = std::thread(std::move(body));
+    *thread = Thread(std::move(body));
   } catch (const std::system_error&) {
     return false;
   }

@@ -4,14 +4,38 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
+
+#include <pthread.h>
 
 namespace diptych::base {
+
+// Of every thread of the engine, oneTBB's included; touched only as far as it is used. What
+// statements and arguments may take is within half of it. The process's limit (ulimit -s) is not
+// asked: a shell's may be far too small, and none at all (unlimited) means 2 MiB.
+inline constexpr size_t kThreadStackBytes = size_t{16} << 20;
+
+// As std::thread, with a stack of kThreadStackBytes.
+class Thread {
+ public:
+  Thread() = default;
+  explicit Thread(std::function<void()> body);  // std::system_error: the system gives no thread
+  Thread(Thread&& other) noexcept;
+  Thread& operator=(Thread&& other) noexcept;  // of one that has been joined, or was never begun
+  ~Thread();                                   // likewise
+
+  bool joinable() const { return joinable_; }
+  void join();
+
+ private:
+  bool joinable_ = false;
+  pthread_t thread_{};  // where it is joinable
+};
 
 // Restricts the calling thread to the cores. False if the system refuses; empty: no restriction.
 bool pin_this_thread(std::span<const uint32_t> cores);
@@ -34,7 +58,7 @@ void lower_priority_of_this_thread();
 bool raise_priority_of_this_thread();
 
 // Begins *thread, unless it has begun before. False: the system gives no thread.
-bool ensure_begun(std::thread* thread, std::function<void()> body);
+bool ensure_begun(Thread* thread, std::function<void()> body);
 
 // CPU time that the calling thread has used, in nanoseconds.
 uint64_t thread_cpu_ns();

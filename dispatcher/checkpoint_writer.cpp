@@ -16,7 +16,7 @@ CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options, Callbacks ca
       due_ns_(base::steady_ns() + options_.interval_ns) {}
 
 void CheckpointWriter::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = base::Thread([this] { run(); });
 }
 
 CheckpointWriter::~CheckpointWriter() {

@@ -22,11 +22,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/thread.h"
 #include "dispatcher/byte_rate.h"
 #include "dispatcher/metrics.h"
 #include "storage/file_step.h"
@@ -90,7 +90,7 @@ class CheckpointWriter {
   std::unique_ptr<storage::ReplicaSnapshot> snapshot_;
   std::vector<std::string> ddl_;
 
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::dispatcher

@@ -35,7 +35,7 @@ void LongLane::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (base::Thread& thread : threads_) thread.join();
   threads_.clear();
 }
 

@@ -24,7 +24,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/ids.h"
@@ -112,7 +111,7 @@ class LongLane {
   uint64_t added_ = 0;
   bool stopping_ = false;
 
-  std::vector<std::thread> threads_;
+  std::vector<base::Thread> threads_;
 };
 
 }  // namespace diptych::dispatcher

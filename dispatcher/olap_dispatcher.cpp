@@ -49,7 +49,7 @@ OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapR
                                 }});
   }
   publish_sizes();
-  thread_ = std::thread([this] { run(); });
+  thread_ = base::Thread([this] { run(); });
 }
 
 OlapDispatcher::~OlapDispatcher() {

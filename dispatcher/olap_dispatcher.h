@@ -37,7 +37,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "base/parker.h"
@@ -223,7 +222,7 @@ class OlapDispatcher {
   Metrics figures_;  // guarded by figures_mutex_: this side's part
 
   std::unique_ptr<LongLane> long_lane_;
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::dispatcher

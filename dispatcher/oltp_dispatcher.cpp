@@ -64,7 +64,7 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       seeds_(options.random_seed),
       wait_notice_(options.wait_notice_pause_ns) {
   DIPTYCH_CHECK(options.batch_requests_max != 0, "Database::open checks its options");
-  thread_ = std::thread([this] { run(); });
+  thread_ = base::Thread([this] { run(); });
 }
 
 OltpDispatcher::~OltpDispatcher() {

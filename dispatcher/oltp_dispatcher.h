@@ -33,7 +33,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/notice.h"
@@ -149,7 +148,7 @@ class OltpDispatcher {
   uint64_t oldest_ns_ = 0;               // likewise: submission of the batch's first new request
   mutable std::mutex figures_mutex_;
   Figures figures_;  // guarded by figures_mutex_
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::dispatcher

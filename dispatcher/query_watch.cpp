@@ -31,7 +31,7 @@ void QueryWatch::stop() {
 
 void QueryWatch::start() {
   const std::lock_guard lock(mutex_);
-  thread_ = std::thread([this] { run(); });
+  thread_ = base::Thread([this] { run(); });
 }
 
 void QueryWatch::add(QueryAnswerPtr answer) {

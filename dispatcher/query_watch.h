@@ -23,7 +23,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/thread.h"
@@ -72,7 +71,7 @@ class QueryWatch {
   Answers cancelled_;
   std::deque<std::function<void()>> ended_;  // the first until it has returned
   bool stopping_ = false;
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::dispatcher

@@ -55,15 +55,16 @@ class SideBySide {
         thrown = std::current_exception();
       }
     };
-    std::vector<std::thread> threads;
+    std::vector<base::Thread> threads;
     const auto useful = static_cast<uint32_t>(std::min<size_t>(lanes_, count));
     threads.reserve(useful);  // what throws behind here leaves no thread that runs on
     try {
-      for (uint32_t lane = 0; lane < useful; ++lane) threads.emplace_back(work, lane);
+      for (uint32_t lane = 0; lane < useful; ++lane)
+        threads.emplace_back([&work, lane] { work(lane); });
     } catch (const std::exception&) {  // std::system_error, std::bad_alloc
       if (threads.empty()) throw;      // else those that there are do it all
     }
-    for (std::thread& thread : threads) thread.join();
+    for (base::Thread& thread : threads) thread.join();
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 

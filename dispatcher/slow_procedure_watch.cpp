@@ -17,7 +17,7 @@ SlowProcedureWatch::SlowProcedureWatch(uint64_t limit_ns, const oltp::Engine* en
                                        const ProcedureDirectory* procedures)
     : limit_ns_(limit_ns), engine_(engine), procedures_(procedures) {
   DIPTYCH_CHECK(limit_ns != 0, "0 is for no watch at all");
-  thread_ = std::thread([this] { watch(); });
+  thread_ = base::Thread([this] { watch(); });
 }
 
 SlowProcedureWatch::~SlowProcedureWatch() {

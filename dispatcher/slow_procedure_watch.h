@@ -15,8 +15,8 @@
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 
+#include "base/thread.h"
 #include "dispatcher/procedure_directory.h"
 #include "oltp/engine.h"
 
@@ -55,7 +55,7 @@ class SlowProcedureWatch {
   bool stopping_ = false;
   Figures figures_;
   std::set<base::ProcedureId> reported_;
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::dispatcher

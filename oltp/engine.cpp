@@ -50,7 +50,7 @@ void Engine::State::end_threads() {
   // release: pairs with the acquire in serve.
   stopping_.store(true, std::memory_order_release);
   start_.wake_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (base::Thread& thread : threads_) thread.join();
 }
 
 void Engine::State::serve(uint32_t worker) {

@@ -10,10 +10,10 @@
 #include <atomic>
 #include <memory>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/parker.h"
+#include "base/thread.h"
 #include "oltp/batch_order.h"
 #include "oltp/engine.h"
 #include "oltp/engine_core.h"
@@ -105,7 +105,7 @@ struct Engine::State {
   std::atomic<uint32_t> running_{0};     // writer: the leader, then the threads
   base::Parker start_;
   base::Parker done_;
-  std::vector<std::thread> threads_;  // of the workers but the leader
+  std::vector<base::Thread> threads_;  // of the workers but the leader
 };
 
 }  // namespace diptych::oltp

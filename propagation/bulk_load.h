@@ -38,12 +38,12 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/alignment.h"
 #include "base/for_each.h"
 #include "base/ids.h"
+#include "base/thread.h"
 #include "propagation/applier.h"
 #include "propagation/export/load_sink.h"
 #include "storage/table.h"
@@ -105,7 +105,7 @@ class BulkLoad final : public LoadSink {
   std::deque<Chunk> chunks_;  // guarded by mutex_: waiting
   std::vector<Chunk> empty_;  // guarded by mutex_: for reuse
   bool ends_ = false;         // guarded by mutex_
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::propagation

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
              &options_.faults),
       work_(options_.spin),
       progress_(options_.spin) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = base::Thread([this] { run(); });
 }
 
 CommandLog::~CommandLog() {

@@ -37,7 +37,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/ids.h"
@@ -60,8 +59,8 @@ enum class LogContent : uint8_t { kCalls, kUpdates };
 
 struct CommandLogOptions {
   std::string directory;
-  storage::DirectoryIdentity identity = {};
   uint64_t database_id = 0;  // storage/manifest.h
+  storage::DirectoryIdentity identity = {};
   LogContent content = LogContent::kCalls;
   size_t file_bytes_max = size_t{64} << 20;
   uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
@@ -246,7 +245,7 @@ class CommandLog {
   std::atomic<uint64_t> durable_vid_{0};  // writers: the thread, set_position, cover
   base::Parker work_;                     // rings for the thread
   base::Parker progress_;                 // rings when a group has ended
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace diptych::dispatcher

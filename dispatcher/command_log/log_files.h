@@ -19,11 +19,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/thread.h"
 #include "dispatcher/command_log/log_file.h"
 
 namespace diptych::dispatcher {
@@ -91,7 +91,7 @@ class LogFiles {
   bool awaited_ = false;  // what is being prepared, by somebody who has nothing else to do
   bool stopping_ = false;
   std::unique_ptr<LogFile> prepared_;
-  std::thread thread_;  // started when it is first wanted
+  base::Thread thread_;  // started when it is first wanted
 };
 
 }  // namespace diptych::dispatcher

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -137,9 +138,29 @@ TEST(Thread, PriorityIsRaisedForTheThreadAlone) {
   EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
 }
 
+TEST(Thread, HasItsStackWhateverTheProcessesLimit) {
+  size_t bytes = 0;
+  Thread thread([&] {
+    pthread_attr_t attributes;
+    ASSERT_EQ(pthread_getattr_np(pthread_self(), &attributes), 0);
+    void* begin = nullptr;
+    pthread_attr_getstack(&attributes, &begin, &bytes);
+    pthread_attr_destroy(&attributes);
+    volatile char used[kThreadStackBytes / 2];
+    used[0] = 1;
+    EXPECT_EQ(used[0], 1);
+  });
+  Thread moved(std::move(thread));
+  EXPECT_FALSE(thread.joinable());  // NOLINT: by design
+  ASSERT_TRUE(moved.joinable());
+  moved.join();
+  EXPECT_FALSE(moved.joinable());
+  EXPECT_GE(bytes, kThreadStackBytes);
+}
+
 TEST(EnsureBegun, BeginsAThreadOnce) {
   std::atomic<int> runs{0};
-  std::thread thread;
+  Thread thread;
   EXPECT_TRUE(ensure_begun(&thread, [&] { ++runs; }));
   EXPECT_TRUE(ensure_begun(&thread, [&] { ++runs; }));
   thread.join();

@@ -1,12 +1,15 @@
 // The command query, as a shell runs it.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
+#include "base/sanitizers.h"
 #include "tests/cli/program_run.h"
 
 namespace diptych::cli {
@@ -81,6 +84,28 @@ TEST_F(QueryCommandTest, HelpIsGivenWhateverElseIsWrong) {
   }
   EXPECT_EQ(run({"query", "no such directory", "--bogus"}).code, 2);
   EXPECT_THAT(run({"bogus", "-h"}).out, HasSubstr("Subcommands:"));
+}
+
+// "unlimited" gives threads the least of stacks.
+TEST_F(QueryCommandTest, NestsAsDeepWithAnyLimitOfStacks) {
+  if (base::kSanitized) GTEST_SKIP() << "sanitizers have larger frames";
+  constexpr int kDepth = 290;
+  std::string sql = "SELECT ";
+  for (int i = 0; i < kDepth; ++i) sql += "CASE WHEN x > 0 THEN ";
+  sql += "x";
+  for (int i = 0; i < kDepth; ++i) sql += " ELSE 1 END";
+  sql += " FROM generate_series(7, 7) AS s(x)";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_STACK, &before), 0);
+  for (const rlim_t bytes : {rlim_t{1} << 20, RLIM_INFINITY}) {
+    rlimit limited = before;
+    limited.rlim_cur = std::min(bytes, before.rlim_max);
+    ASSERT_EQ(::setrlimit(RLIMIT_STACK, &limited), 0);
+    const Outcome outcome = query({"--format", "csv", "-c", sql});
+    ASSERT_EQ(::setrlimit(RLIMIT_STACK, &before), 0);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("7"));
+  }
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ struct ExecutionArena::Scheduler {
   Scheduler(uint32_t threads, const std::vector<uint32_t>& cores)
       : control(tbb::global_control::max_allowed_parallelism,
                 std::max<size_t>(threads, tbb::this_task_arena::max_concurrency())),
+        stacks(tbb::global_control::thread_stack_size, base::kThreadStackBytes),
         arena(static_cast<int>(threads), 1),
         observer(arena, cores) {
     begin_workers(threads);
@@ -79,6 +80,7 @@ struct ExecutionArena::Scheduler {
 
   tbb::task_scheduler_handle workers{tbb::attach{}};
   tbb::global_control control;  // oneTBB would have no more threads than cores
+  tbb::global_control stacks;
   tbb::task_arena arena;
   PinningObserver observer;
 };

@@ -376,6 +376,12 @@ base::Result<void> Database::State::check_outside_procedure(std::string_view wha
       fmt::format("{} was called in a procedure, which would wait for itself: all that a procedure "
                   "knows is in its arguments and the tables",
                   what));
+  if (RecoveryProgress::is_told_here()) [[unlikely]] {
+    return base::Error(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("{} was called in the recovery_listener, where it would wait for itself",
+                    what));
+  }
 }
 
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {

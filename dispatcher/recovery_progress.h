@@ -52,6 +52,9 @@ class RecoveryProgress {
     }
   }
 
+  // The calling thread is in a listener: what waits for the recovery would wait for itself.
+  static bool is_told_here() { return told_here_; }
+
   // All that there was to do is done.
   void finish(uint64_t done) {
     const uint64_t spent_ns = base::steady_ns() - begin_ns_;
@@ -63,18 +66,22 @@ class RecoveryProgress {
  private:
   // What it throws would end a replay in its middle.
   void tell(const std::string& text, double done) {
+    told_here_ = true;
     try {
       listener_(text, done);
     } catch (...) {
       hears_ = false;
       write("the recovery_listener threw, and hears no more");
     }
+    told_here_ = false;
   }
 
   void write(const std::string& text) const { base::notify("{}: {}", path_, text); }
 
   static constexpr uint64_t kLineNs = 1'000'000'000;
   static constexpr uint64_t kListenerNs = 100'000'000;
+
+  static inline thread_local bool told_here_ = false;
 
   const std::string path_;
   const RecoveryListener& listener_;

@@ -362,6 +362,12 @@ bool Database::State::on_dispatcher_thread() const {
 }
 
 base::Result<void> Database::State::check_outside_procedure(std::string_view what) const {
+  if (!opening_process.is_this_one()) [[unlikely]] {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("{} was called in a forked child of process {}, which has the "
+                                   "database open: its threads, and its lock, are not the child's",
+                                   what, opening_process.id()));
+  }
   // relaxed: a thread sees what it stored itself, and no other one stores its id.
   const std::thread::id source = source_thread.load(std::memory_order_relaxed);
   if (source != std::thread::id() && source == std::this_thread::get_id()) [[unlikely]] {
@@ -370,18 +376,18 @@ base::Result<void> Database::State::check_outside_procedure(std::string_view wha
         fmt::format("{} was called in the source of a load's rows, where it would wait for itself",
                     what));
   }
-  if (!oltp::RunsProcedures::here()) return {};
-  return base::Error(
-      base::ErrorCode::kInvalidArgument,
-      fmt::format("{} was called in a procedure, which would wait for itself: all that a procedure "
-                  "knows is in its arguments and the tables",
-                  what));
   if (RecoveryProgress::is_told_here()) [[unlikely]] {
     return base::Error(
         base::ErrorCode::kInvalidArgument,
         fmt::format("{} was called in the recovery_listener, where it would wait for itself",
                     what));
   }
+  if (!oltp::RunsProcedures::here()) return {};
+  return base::Error(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("{} was called in a procedure, which would wait for itself: all that a procedure "
+                  "knows is in its arguments and the tables",
+                  what));
 }
 
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {
@@ -471,6 +477,10 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
 }
 
 Database::~Database() {
+  if (!state_->opening_process.is_this_one()) {
+    static_cast<void>(state_.release());  // its threads are the parent's, as are its files
+    return;
+  }
   if (state_->phase == State::Phase::kStopped) return;  // close() has returned why
   DIPTYCH_CHECK(state_->check_may_wait("~Database"),
                 "a Database is not destroyed in a procedure or in a completion of its own");

@@ -35,6 +35,7 @@
 #include "dispatcher/module_registry.h"
 #include "dispatcher/olap_dispatcher.h"
 #include "dispatcher/oltp_dispatcher.h"
+#include "dispatcher/opening_process.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/query_watch.h"
 #include "dispatcher/slow_procedure_watch.h"
@@ -76,7 +77,7 @@ struct Database::State {
   bool on_dispatcher_thread() const;
   // kInvalidArgument in a procedure, of which `what` might wait for the end; the same where it is
   // replayed, so that the replay does what the first run did.
-  // The same in a load's source of rows.
+  // The same in a load's source of rows, in a recovery_listener, and in a forked child.
   base::Result<void> check_outside_procedure(std::string_view what) const;
   // The same, or on a dispatcher's thread, which `what` would wait for.
   base::Result<void> check_may_wait(std::string_view what) const;
@@ -151,10 +152,11 @@ struct Database::State {
   const DatabaseOptions options;
   const base::Placement placement;
   const base::SpinPolicy spin;
+  const OpeningProcess opening_process;
   std::optional<storage::DirectoryLock> lock;  // gate
+  storage::DirectoryIdentity identity;         // the lock's; writer: open
   const std::vector<olap::SystemTable> known_system_tables = system_tables();
 
-  storage::DirectoryIdentity identity;         // the lock's; writer: open
   BatchGate gate;
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
   CatalogHistory catalogs;  // what everyone else reads

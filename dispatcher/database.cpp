@@ -286,6 +286,8 @@ void Database::State::start_dispatchers() {
         // What was replayed in part, or will never be to its end, is no state to be saved.
         if (log_replay.is_done()) checkpoints.run();
       });
+  query_watch->tell_awaited_threads(
+      [this] { return on_dispatcher_thread() || oltp::RunsProcedures::here(); });
   query_watch->when_stopped([olap = olap_dispatcher.get()] { olap->queries_were_stopped(); });
   query_watch->start();
   oltp_dispatcher = std::make_unique<OltpDispatcher>(

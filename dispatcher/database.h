@@ -23,10 +23,13 @@
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would
-//            wait for the dispatcher itself (query, execute_ddl, load, close, discard, ...) fails
-//            with kInvalidArgument. Inside a procedure all of these, and submit, fail with
-//            kInvalidArgument, in the first run and in a replay. A database that is destroyed in a
-//            completion or procedure stops the process, and says so.
+//            wait for the dispatcher itself (query, execute_ddl, load, close, discard, ...,
+//            RunningQuery::get) fails with kInvalidArgument. Inside a procedure, and inside a
+//            recovery_listener, all of these, and submit, fail with kInvalidArgument, in the first
+//            run and in a replay. The future of a call is the standard library's: it must not be
+//            waited for in any of these. A database that is destroyed in a completion or procedure
+//            stops the process, and says so. In a child that was forked all of these fail with
+//            kInvalidArgument, too, and the destructor does nothing.
 // Errors     values (base/result.h), with text for a person; nothing throws.
 // Limits     at most `queue_requests` calls, and `queue_queries` queries, of a priority wait; a
 //            further one fails with kOverloaded at once, or waits, as its options say. A caller who

@@ -43,6 +43,20 @@ void QueryHandle::cancel() const {
   if (const auto watch = watch_.lock()) watch->cancel(answer_);
 }
 
+bool QueryHandle::awaits_this_thread() const {
+  const auto watch = watch_.lock();
+  return watch != nullptr && watch->awaits_this_thread();
+}
+
+base::Result<olap::QueryResult> RunningQuery::get() {
+  if (!wait_for(0) && handle_.awaits_this_thread()) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       "RunningQuery::get was called in a completion or a procedure, where it "
+                       "would wait for itself");
+  }
+  return result_.get();
+}
+
 void Database::State::prepare(QueryJob* job, size_t index, const olap::TableRows& rows) const {
   QueryJob::Statement& statement = job->statements[index];
   auto plan = olap::prepare(statement.sql, catalogs.current(), rows, statement.parameters,

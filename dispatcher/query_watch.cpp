@@ -27,6 +27,13 @@ void QueryWatch::stop() {
   }
   changed_.notify_all();
   thread_.join();
+  const std::lock_guard lock(mutex_);
+  is_awaited_ = nullptr;  // handles ask on, when what it looks at has gone
+}
+
+bool QueryWatch::awaits_this_thread() {
+  const std::lock_guard lock(mutex_);
+  return is_awaited_ != nullptr && is_awaited_();
 }
 
 void QueryWatch::start() {

@@ -55,6 +55,13 @@ class QueryWatch {
   // may be taken back. Before anything else.
   void when_stopped(std::function<void()> tell) { when_stopped_ = std::move(tell); }
 
+  // Tells whether the calling thread is one that answers wait for, until stop(). Before anything
+  // else.
+  void tell_awaited_threads(std::function<bool()> is_awaited) {
+    is_awaited_ = std::move(is_awaited);
+  }
+  bool awaits_this_thread();
+
   // Ends the thread; nothing is watched from then on. Again: no effect.
   void stop();
   bool runs_this_thread() const { return base::is_this_thread_of(this); }
@@ -66,6 +73,7 @@ class QueryWatch {
 
   std::function<void()> when_stopped_;
   std::mutex mutex_;  // guards all below
+  std::function<bool()> is_awaited_;
   std::condition_variable changed_;
   std::multimap<uint64_t, QueryAnswerPtr> by_deadline_;
   Answers cancelled_;

@@ -48,6 +48,8 @@ class QueryHandle {
   // Any thread. The statements that have not ended fail with kCancelled, within 100 ms, whatever
   // else runs. No effect once they have ended.
   void cancel() const;
+  // The calling thread is one that its answer may wait for.
+  bool awaits_this_thread() const;
 
  private:
   QueryAnswerPtr answer_;
@@ -62,8 +64,9 @@ class RunningQuery {
 
   const QueryHandle& handle() const { return handle_; }
   void cancel() const { handle_.cancel(); }
-  // Waits for the result. Once.
-  base::Result<olap::QueryResult> get() { return result_.get(); }
+  // Waits for the result. Once. kInvalidArgument: in a completion or procedure, which it would wait
+  // for itself; the result is still to be had, and here too once it is there.
+  base::Result<olap::QueryResult> get();
   bool wait_for(uint64_t nanoseconds) const {
     const std::chrono::nanoseconds time(std::min(nanoseconds, kForeverNs));
     return result_.wait_for(time) == std::future_status::ready;

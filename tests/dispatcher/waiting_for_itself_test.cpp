@@ -1,9 +1,12 @@
 // Who waits, on a thread of the database, for what that thread would have to do is told so.
 
 #include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -14,6 +17,7 @@
 namespace diptych::dispatcher {
 namespace {
 
+using base::ErrorCode;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -21,6 +25,37 @@ using ::testing::SizeIs;
 template <class Value>
 std::string told(const base::Result<Value>& ended) {
   return ended ? "done" : ended.error().to_string();
+}
+
+TEST(WaitingForItself, AQueryIsNotAwaitedInACompletion) {
+  auto bank = Bank::open({});
+  bank->fill(3000);
+  Database& database = *bank->database;
+  // Minutes, so that it cannot have ended.
+  auto slow = database.start_query(
+      "SELECT count(*) FROM account a, account b, account c "
+      "WHERE a.version + b.version + c.version >= 0");
+  ASSERT_TRUE(slow.ok()) << slow.error().to_string();
+  std::promise<std::string> said;
+  const auto submitted =
+      database.submit_query("SELECT 1", [&](const auto&) { said.set_value(told(slow->get())); },
+                            {.timeout_ns = 50'000'000});
+  ASSERT_TRUE(submitted.ok()) << submitted.error().to_string();
+  EXPECT_THAT(said.get_future().get(), HasSubstr("RunningQuery::get was called in a completion"));
+  slow->cancel();
+  EXPECT_EQ(slow->get().code(), ErrorCode::kCancelled) << "it is still to be had";
+}
+
+TEST(WaitingForItself, AQueryThatHasEndedIsHadInACompletion) {
+  auto bank = Bank::open({});
+  bank->fill(10);
+  auto ended = bank->database->start_query("SELECT count(*) FROM account");
+  ASSERT_TRUE(ended.ok() && ended->wait_for(20'000'000'000));
+  std::promise<std::string> said;
+  const auto submitted = bank->database->submit_query(
+      "SELECT 1", [&](const auto&) { said.set_value(told(ended->get())); });
+  ASSERT_TRUE(submitted.ok());
+  EXPECT_EQ(said.get_future().get(), "done");
 }
 
 class ListenerThatWaits : public DirectoryFixture {

@@ -21,7 +21,17 @@ namespace {
 using base::ErrorCode;
 using ::testing::HasSubstr;
 
-class LogDamage : public LogFormat {};
+class LogDamage : public LogFormat {
+ protected:
+  // Changes a byte of the newest frame, which file 1 has. Returns the file's contents.
+  std::string tear_end() {
+    const std::string file = log_file_path(path(), 1);
+    std::string torn = contents_of(file);
+    torn[file_->used_bytes() - 600] ^= 1;
+    write_contents(file, torn);
+    return torn;
+  }
+};
 
 // Found by log_fuzz: file 3 has file 2's header, and so nothing of file 3; taken for one that
 // covers those before, it was left out, and the damage before it met only once it was removed.
@@ -356,10 +366,7 @@ TEST_F(LogDamage, ATornEndThatTheNextFileGoesOnAfterIsNotTheLogs) {
   begin_file(1, 0, 1);
   append(0, 5);
   append(5, 30);
-  const std::string file = log_file_path(path(), 1);
-  std::string torn = contents_of(file);
-  torn[file_->used_bytes() - 600] ^= 1;
-  write_contents(file, torn);
+  tear_end();
   begin_file(2, 5, 2);
   append(5, 3);
   EXPECT_EQ(read()->size(), 8u);
@@ -378,9 +385,7 @@ TEST_F(LogDamage, AnEndOfMegabytesIsMadeWholeAllOfIt) {
   const size_t end = file_->used_bytes();
   ASSERT_GT(end, size_t{2} << 20) << "a frame of several pieces";
   append(kCalls, kCalls);
-  std::string torn = contents_of(file);
-  torn[file_->used_bytes() - 600] ^= 1;
-  write_contents(file, torn);
+  tear_end();
   ASSERT_EQ(read()->size(), kCalls);
   ASSERT_TRUE(contents_.torn);
   ASSERT_TRUE(trim_log(path(), contents_));
@@ -392,10 +397,7 @@ TEST_F(LogDamage, ATornEndIsCutByZeroes) {
   begin_file(1, 0, 1);
   append(0, 5);
   append(5, 30);
-  const std::string file = log_file_path(path(), 1);
-  std::string torn = contents_of(file);
-  torn[file_->used_bytes() - 600] ^= 1;
-  write_contents(file, torn);
+  std::string torn = tear_end();
   ASSERT_TRUE(read().ok());
   ASSERT_TRUE(contents_.torn);
   std::vector<storage::FileStep> steps;
@@ -407,7 +409,7 @@ TEST_F(LogDamage, ATornEndIsCutByZeroes) {
   EXPECT_EQ(steps, (std::vector{FileStep::kWrite, FileStep::kWrite, FileStep::kSync,
                                 FileStep::kSyncDirectory}));
   std::fill(torn.begin() + static_cast<std::ptrdiff_t>(frame_begins_[1]), torn.end(), '\0');
-  EXPECT_EQ(contents_of(file), torn);
+  EXPECT_EQ(contents_of(log_file_path(path(), 1)), torn);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "olap/execution/expression/expression.h"
 #include "olap/execution/pattern/like_pattern.h"
@@ -22,6 +24,7 @@ constexpr double kNullSelectivity = 0.05;
 constexpr double kOtherSelectivity = 0.33;
 constexpr double kLeastSelectivity = 1e-9;
 constexpr double kGuessedValues = 200;
+constexpr double kMostCombinations = 1e12;
 constexpr unsigned kForeignKeysDeepMax = 8;  // ends the walk along foreign keys that form a ring
 
 bool contains(const std::vector<ColumnId>& columns, ColumnId column) {
@@ -164,7 +167,6 @@ double Estimator::function_distinct(const Expression& call) {
 }
 
 double Estimator::distinct(const Expression& e) {
-  constexpr double kMost = 1e12;
   switch (e.kind) {
     case ExpressionKind::kColumn: return distinct(e.column);
     case ExpressionKind::kLiteral: return 1;
@@ -180,7 +182,8 @@ double Estimator::distinct(const Expression& e) {
   }
   if (e.type.kind == TypeKind::kBoolean) return 2;
   double values = 1;
-  for (const ExpressionPtr& child : e.children) values = std::min(kMost, values * distinct(*child));
+  for (const ExpressionPtr& child : e.children)
+    values = std::min(kMostCombinations, values * distinct(*child));
   return values;
 }
 
@@ -250,36 +253,160 @@ double Estimator::like_selectivity(const Expression& like) const {
   return share * (1 - sample->null_share);
 }
 
-// Values lie evenly between a column's bounds, as far as anybody knows.
-double Estimator::range_selectivity(const Expression& p) {
+std::optional<Estimator::RangeEnd> Estimator::range_end(const Expression& p) {
+  const bool is_less = p.kind == ExpressionKind::kLess || p.kind == ExpressionKind::kLessEqual;
+  const bool is_greater =
+      p.kind == ExpressionKind::kGreater || p.kind == ExpressionKind::kGreaterEqual;
+  if (!is_less && !is_greater) return std::nullopt;
   const size_t literal_side = is_literal(*p.children[0]) ? 0 : 1;
-  const Expression& column = without_integer_casts(*p.children[1 - literal_side]);
-  const Expression& literal = *p.children[literal_side];
-  if (column.kind != ExpressionKind::kColumn || !is_literal(literal)) return kRangeSelectivity;
-  const bool less = p.kind == ExpressionKind::kLess || p.kind == ExpressionKind::kLessEqual;
-  const bool bounds_above = less == (literal_side == 1);
-  const bool takes_equal =
-      p.kind == ExpressionKind::kLessEqual || p.kind == ExpressionKind::kGreaterEqual;
+  RangeEnd end;
+  end.column = &without_integer_casts(*p.children[1 - literal_side]);
+  end.literal = p.children[literal_side].get();
+  end.is_upper = is_less == (literal_side == 1);
+  end.takes_equal = p.kind == ExpressionKind::kLessEqual || p.kind == ExpressionKind::kGreaterEqual;
+  const bool is_end = end.column->kind == ExpressionKind::kColumn && is_literal(*end.literal);
+  return is_end ? std::optional(end) : std::nullopt;
+}
+
+// Values lie evenly between a column's bounds, as far as anybody knows.
+std::optional<double> Estimator::range_share(const RangeEnd& end) const {
   double rows = 0;
-  if (const ColumnSample* const sample = sample_of(column, &rows)) {
-    if (const auto below = sample->share_below(literal.literal)) {
-      const double equal = *sample->share_of(literal.literal, rows);
-      if (bounds_above) return *below + (takes_equal ? equal : 0);
-      return 1 - sample->null_share - *below - (takes_equal ? 0 : equal);
+  if (const ColumnSample* const sample = sample_of(*end.column, &rows)) {
+    if (const auto below = sample->share_below(end.literal->literal)) {
+      const double equal = *sample->share_of(end.literal->literal, rows);
+      if (end.is_upper) return *below + (end.takes_equal ? equal : 0);
+      return 1 - sample->null_share - *below - (end.takes_equal ? 0 : equal);
     }
   }
-  const Slot& slot = slots_[column.column];
-  const std::optional<double> value = numeric_value(literal.literal);
-  if (slot.table == nullptr || !value.has_value()) return kRangeSelectivity;
+  const Slot& slot = slots_[end.column->column];
+  const std::optional<double> value = numeric_value(end.literal->literal);
+  if (slot.table == nullptr || !value.has_value()) return std::nullopt;
   const size_t table = slot.table->id.value;
   if (table >= rows_.size() || slot.column.value >= rows_[table].columns.size()) {
-    return kRangeSelectivity;
+    return std::nullopt;
   }
   const ColumnBounds& bounds = rows_[table].columns[slot.column.value];
-  if (!bounds.known) return kRangeSelectivity;
+  if (!bounds.known) return std::nullopt;
   const double width = std::max(bounds.max - bounds.min, 1.0);
   const double below = std::clamp((*value - bounds.min) / width, 0.0, 1.0);
-  return bounds_above ? below : 1 - below;
+  return end.is_upper ? below : 1 - below;
+}
+
+double Estimator::range_selectivity(const Expression& comparison) const {
+  const std::optional<RangeEnd> end = range_end(comparison);
+  return end ? range_share(*end).value_or(kRangeSelectivity) : kRangeSelectivity;
+}
+
+std::optional<uint32_t> Estimator::only_number(const Expression& predicate) const {
+  std::optional<uint32_t> slot;
+  bool is_one = true;
+  for_each_column(predicate, [&](const Expression& column) {
+    is_one = is_one && slot.value_or(column.column) == column.column;
+    slot = column.column;
+  });
+  const bool is_number =
+      is_one && slot && slots_[*slot].table != nullptr && !slots_[*slot].type.is_string();
+  return is_number ? slot : std::nullopt;
+}
+
+// Of the predicates on one column, the strictest bound from below, the strictest from above, and
+// the strictest of the others.
+double Estimator::selectivity(const Expressions& conjuncts) {
+  struct OfColumn {
+    std::optional<double> lower;
+    std::optional<double> upper;
+    double other = 1;
+  };
+  std::map<uint32_t, OfColumn> columns;
+  double share = 1;
+  for (const ExpressionPtr& conjunct : conjuncts) {
+    const double own = selectivity(*conjunct);
+    const std::optional<uint32_t> slot = only_number(*conjunct);
+    if (!slot) {
+      share *= own;
+      continue;
+    }
+    OfColumn& column = columns[*slot];
+    const std::optional<RangeEnd> end = range_end(*conjunct);
+    if (end && range_share(*end)) {
+      std::optional<double>& bound = end->is_upper ? column.upper : column.lower;
+      bound = std::min(own, bound.value_or(1));
+    } else {
+      column.other = std::min(column.other, own);
+    }
+  }
+  for (const auto& [slot, column] : columns) {
+    double range = std::min(column.lower.value_or(1), column.upper.value_or(1));
+    if (column.lower && column.upper) {
+      const double values = 1 - null_share(*slots_.column(slot));
+      range = std::max(*column.lower + *column.upper - values, 1 / distinct(slot));
+    }
+    share *= std::min(range, column.other);
+  }
+  return std::clamp(share, kLeastSelectivity, 1.0);
+}
+
+void Estimator::set_origin(uint32_t slot, const Expression& value) {
+  const Expression& column = without_integer_casts(value);
+  if (column.kind != ExpressionKind::kColumn) return;
+  const auto further = origins_.find(column.column);
+  origins_[slot] = further == origins_.end() ? column.column : further->second;
+}
+
+std::optional<uint32_t> Estimator::table_of(const Expression& expression) const {
+  std::optional<uint32_t> first;
+  bool is_one = names_a_column(expression);
+  for_each_column(expression, [&](const Expression& column) {
+    const auto origin = origins_.find(column.column);
+    const uint32_t slot = origin == origins_.end() ? column.column : origin->second;
+    const uint32_t of_column = slot - slots_[slot].column.value;
+    is_one = is_one && slots_[slot].table != nullptr && first.value_or(of_column) == of_column;
+    first = of_column;
+  });
+  return is_one ? first : std::nullopt;
+}
+
+double Estimator::combinations(const Expressions& values) {
+  std::map<uint32_t, double> by_table;
+  double all = 1;
+  for (const ExpressionPtr& value : values) {
+    const std::optional<uint32_t> table = table_of(*value);
+    double& some = table ? by_table.try_emplace(*table, 1).first->second : all;
+    some = std::min(kMostCombinations, some * distinct(*value));
+  }
+  for (const auto& [first_slot, combinations] : by_table) {
+    const auto rows = rows_from_.find(first_slot);
+    const double most = rows == rows_from_.end() ? combinations : rows->second;
+    all = std::min(kMostCombinations, all * std::min(combinations, most));
+  }
+  return all;
+}
+
+double Estimator::combinations(const std::vector<uint32_t>& slots) {
+  Expressions columns;
+  for (const uint32_t slot : slots) columns.push_back(slots_.column(slot));
+  return combinations(columns);
+}
+
+double Estimator::distinct_among(uint32_t slot, const Expressions& predicates) {
+  Expressions own;
+  double listed = std::numeric_limits<double>::infinity();
+  for (const ExpressionPtr& predicate : predicates) {
+    bool is_own = names_a_column(*predicate);
+    for_each_column(std::as_const(*predicate),
+                    [&](const Expression& column) { is_own = is_own && column.column == slot; });
+    if (!is_own) continue;
+    own.push_back(clone(*predicate));
+    if (!compares_a_column(*predicate)) continue;
+    if (predicate->kind == ExpressionKind::kEqual) listed = 1;
+    if (predicate->kind == ExpressionKind::kInList) {
+      listed = std::min(listed, static_cast<double>(predicate->children.size() - 1));
+    }
+  }
+  const double values = distinct(slot);
+  if (own.empty()) return values;
+  const double not_null = std::max(1 - null_share(*slots_.column(slot)), kLeastSelectivity);
+  return std::max(1.0, std::min(listed, values * std::min(1.0, selectivity(own) / not_null)));
 }
 
 double Estimator::sampled_selectivity(const Expression& p, double by_kind) const {
@@ -329,10 +456,7 @@ double Estimator::selectivity_by_kind(const Expression& p) {
     case ExpressionKind::kIsNotNull: share = 1 - null_share(*p.children[0]); break;
     case ExpressionKind::kNot: share = 1 - selectivity(*p.children[0]); break;
     case ExpressionKind::kInList: share = in_selectivity(p); break;
-    case ExpressionKind::kAnd:
-      share = 1;
-      for (const ExpressionPtr& child : p.children) share *= selectivity(*child);
-      break;
+    case ExpressionKind::kAnd: share = selectivity(p.children); break;
     case ExpressionKind::kOr:
       share = 1;
       for (const ExpressionPtr& child : p.children) share *= 1 - selectivity(*child);

@@ -85,7 +85,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
     joined = apply_subquery(*subquery.join, std::move(joined), *std::move(subquery.inner));
   }
   for (ExpressionPtr& predicate : above) constants.push_back(std::move(predicate));
-  const double share = selectivity(constants);
+  const double share = estimator_.selectivity(constants);
   joined = make_filter(std::move(joined), std::move(constants));
   joined.root->estimated_rows *= share;
   return joined;
@@ -146,28 +146,42 @@ void PlanBuilder::simplify(JoinGroup& group) {
   }
 }
 
+// What the predicate, which is on several members, implies for the rows of one of them; nullptr:
+// nothing. What may fail is asked of joined rows alone.
+ExpressionPtr PlanBuilder::implied_for(size_t member, const Expression& predicate,
+                                       const GroupState& state) {
+  const MemberSet only = MemberSet{1} << member;
+  slots_.work().step();
+  return implied_disjunction(predicate, [&](const Expression& e) {
+    return state.members_of(e) == only && cannot_fail(e);
+  });
+}
+
 void PlanBuilder::add_implied_predicates(JoinGroup& group, const GroupState& state) {
   const size_t written = group.predicates.size();
   for (size_t p = 0; p < written; ++p) {
     const MemberSet set = state.members_of(*group.predicates[p]);
     if (std::has_single_bit(set)) continue;
-    for (size_t member = 0; member < group.members.size(); ++member) {
-      const MemberSet only = MemberSet{1} << member;
-      if ((set & only) == 0) continue;
-      slots_.work().step();
-      // What may fail is asked of joined rows alone.
-      ExpressionPtr implied = implied_disjunction(*group.predicates[p], [&](const Expression& e) {
-        return state.members_of(e) == only && cannot_fail(e);
-      });
+    for (MemberSet left = set; left != 0; left &= left - 1) {
+      const auto member = static_cast<size_t>(std::countr_zero(left));
+      ExpressionPtr implied = implied_for(member, *group.predicates[p], state);
       if (implied != nullptr) group.predicates.push_back(std::move(implied));
     }
   }
 }
 
-double PlanBuilder::selectivity(const Expressions& predicates) {
-  double share = 1;
-  for (const ExpressionPtr& predicate : predicates) share *= estimator_.selectivity(*predicate);
-  return share;
+// The share of joined rows that satisfy the condition, among those whose members have been asked
+// what it implies.
+double PlanBuilder::share_beyond_implied(const Expression& condition, MemberSet members,
+                                         const GroupState& state) {
+  double share = estimator_.selectivity(condition);
+  if (condition.kind != ExpressionKind::kOr) return share;
+  for (MemberSet left = members; left != 0; left &= left - 1) {
+    const auto member = static_cast<size_t>(std::countr_zero(left));
+    const ExpressionPtr implied = implied_for(member, condition, state);
+    if (implied != nullptr) share /= estimator_.selectivity(*implied);
+  }
+  return std::min(share, 1.0);
 }
 
 // What members' own predicates say, by the conditions between them, of derived tables and set
@@ -210,7 +224,7 @@ Planned PlanBuilder::plan_member(JoinMember& member, Expressions predicates,
                     : member.working != 0           ? plan_working_rows(member)
                     : member.block == nullptr       ? plan_values(member, needed)
                                               : plan_block(*member.block, needed, Order::kFree);
-  const double rows = derived.rows() * selectivity(predicates);
+  const double rows = derived.rows() * estimator_.selectivity(predicates);
   derived = make_filter(std::move(derived), std::move(predicates));
   derived.root->estimated_rows = rows;
   return derived;
@@ -232,14 +246,15 @@ Planned PlanBuilder::plan_table(JoinMember& member, Expressions predicates, cons
     layout.push_back(member.slots[columns.front().value]);
   }
   const double rows = estimator_.table_rows(table);
-  const double share = selectivity(predicates);
+  const double left = std::max(1.0, rows * estimator_.selectivity(predicates));
+  estimator_.set_rows(member.slots.front(), left);
+  for (const uint32_t slot : layout) {
+    estimator_.set_distinct(slot, std::min(estimator_.distinct_among(slot, predicates), left));
+  }
   Planned scan = make_scan(table, columns, std::move(layout), std::move(predicates));
   scan.root->alias = member.alias;
   scan.unfiltered = rows;
-  scan.root->estimated_rows = std::max(1.0, rows * share);
-  for (const uint32_t slot : scan.layout) {
-    estimator_.set_distinct(slot, std::min(estimator_.distinct(slot), scan.rows()));
-  }
+  scan.root->estimated_rows = left;
   for (const base::IndexSchema& index : table.indexes) {
     if (index.uniqueness != base::Uniqueness::kUnique) continue;
     std::vector<uint32_t> key;
@@ -363,7 +378,8 @@ JoinProblem PlanBuilder::join_problem(const GroupState& state) {
         continue;
       }
     }
-    problem.filters.push_back({condition.members, estimator_.selectivity(e)});
+    problem.filters.push_back(
+        {condition.members, share_beyond_implied(e, condition.members, state)});
   }
   return problem;
 }

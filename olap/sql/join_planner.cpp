@@ -151,7 +151,8 @@ Expressions PlanBuilder::take_behind(const Planned& probe, const Planned& build,
     const bool is_key = key_part(*condition, build, probe) != nullptr;
     (is_key ? kept : behind).push_back(std::move(condition));
   }
-  const double keyed = *rows / std::max(selectivity(behind) * selectivity(*beside), 1e-9);
+  const double keyed =
+      *rows / std::max(estimator_.selectivity(behind) * estimator_.selectivity(*beside), 1e-9);
   bool is_late = false;
   const auto ask = [&](const Expressions& some) {
     for (const ExpressionPtr& condition : some) {

@@ -111,7 +111,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
       });
   if (join.value && !join.inner && unread) {
     Planned rows = plan_group(join.preserved, needed);
-    const double left = std::max(1.0, rows.rows() * selectivity(above));
+    const double left = std::max(1.0, rows.rows() * estimator_.selectivity(above));
     rows = make_filter(std::move(rows), std::move(above));
     rows.root->estimated_rows = left;
     return rows;
@@ -145,7 +145,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
       make_left_join(join, std::move(probe), std::move(build), std::move(conditions), matched);
   joined.unfiltered = unfiltered;
   joined.base = base;
-  const double share = selectivity(above);
+  const double share = estimator_.selectivity(above);
   joined.root->estimated_rows = rows;
   joined = make_filter(std::move(joined), std::move(above));
   joined.root->estimated_rows = std::max(1.0, rows * share);
@@ -161,7 +161,7 @@ Planned PlanBuilder::without_match(Planned preserved, Planned optional, Expressi
   const std::vector<base::DataType> types = optional.root->output;
   Planned rest = unmatched_rows(std::move(preserved), std::move(optional), std::move(on), matched);
   if (has_nulls) rest = after_nulls(types, slots, std::move(rest));
-  const double rows = std::max(1.0, rest.rows() * selectivity(predicates));
+  const double rows = std::max(1.0, rest.rows() * estimator_.selectivity(predicates));
   rest = make_filter(std::move(rest), std::move(predicates));
   rest.root->estimated_rows = rows;
   return rest;
@@ -260,7 +260,7 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
   both.push_back(std::move(matched));
   both.push_back(std::move(unmatched));
   Planned joined = make_append(std::move(both));
-  const double share = selectivity(predicates);
+  const double share = estimator_.selectivity(predicates);
   joined = make_filter(std::move(joined), std::move(predicates));
   joined.root->estimated_rows = std::max(1.0, rows * share);
   return joined;

@@ -70,7 +70,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
 // Subqueries of HAVING and SELECT are joined to the groups that the other conditions leave.
 Planned PlanBuilder::keep_having(QueryBlock& block, Planned input) {
   const auto kept = [&](Planned rows, Expressions conditions) {
-    const double share = selectivity(conditions);
+    const double share = estimator_.selectivity(conditions);
     rows = make_filter(std::move(rows), std::move(conditions));
     rows.root->estimated_rows = std::max(1.0, rows.rows() * share);
     return rows;
@@ -199,8 +199,22 @@ Planned PlanBuilder::expand(QueryBlock& block, Planned input) {
   return make_expand(std::move(input), block.grouping_sets, block.set_slot);
 }
 
+// The estimated number of groups of so many rows.
+double PlanBuilder::group_count(const QueryBlock& block, double rows) {
+  if (block.grouping_sets.empty()) return std::min(rows, estimator_.combinations(block.group_keys));
+  double groups = 0;
+  for (const std::vector<bool>& set : block.grouping_sets) {
+    Expressions keys;
+    for (size_t i = 0; i < set.size(); ++i) {
+      if (set[i]) keys.push_back(clone(*block.group_keys[i]));
+    }
+    groups += std::min(rows, estimator_.combinations(keys));
+  }
+  return groups;
+}
+
 Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
-  double groups = 1;
+  const double groups = group_count(block, input.rows());
   std::vector<Expressions> standing;
   for (size_t i = 0; i < block.grouping_sets.size(); ++i) {
     const std::vector<bool>& set = block.grouping_sets[i];
@@ -213,12 +227,9 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   for (size_t i = 0; i < block.group_keys.size(); ++i) {
     const double values = std::min(input.rows(), estimator_.distinct(*block.group_keys[i]));
     estimator_.set_distinct(block.group_slots[i], values);
-    groups *= values;
+    estimator_.set_origin(block.group_slots[i], *block.group_keys[i]);
   }
-  for (const uint32_t slot : block.aggregate_slots) {
-    estimator_.set_distinct(slot, std::min(groups, input.rows()));
-  }
-  const double rows = std::min(groups, input.rows());
+  for (const uint32_t slot : block.aggregate_slots) estimator_.set_distinct(slot, groups);
   std::vector<uint32_t> layout = block.group_slots;
   layout.insert(layout.end(), block.aggregate_slots.begin(), block.aggregate_slots.end());
   // Without keys and aggregates, as in HAVING without either, a row remains: count it.
@@ -228,7 +239,7 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   }
   Planned grouped = make_aggregate(std::move(input), std::move(block.group_keys),
                                    std::move(block.aggregates), std::move(layout));
-  grouped.root->estimated_rows = std::max(1.0, rows);
+  grouped.root->estimated_rows = std::max(1.0, groups);
   grouped.root->standing_groups = std::move(standing);
   grouped.unique_keys = {block.group_slots};
   return grouped;
@@ -257,6 +268,7 @@ Planned PlanBuilder::project(QueryBlock& block, Planned input) {
     layout.push_back(output.slot);
     estimator_.set_distinct(output.slot,
                             std::min(input.rows(), estimator_.distinct(*output.expression)));
+    estimator_.set_origin(output.slot, *output.expression);
   }
   for (const std::vector<uint32_t>& key : input.unique_keys) {
     std::vector<uint32_t> renamed;
@@ -278,10 +290,8 @@ Planned PlanBuilder::project(QueryBlock& block, Planned input) {
 }
 
 // The estimated number of different rows.
-double PlanBuilder::distinct_rows(const Planned& input) const {
-  double rows = 1;
-  for (const uint32_t slot : input.layout) rows *= estimator_.distinct(slot);
-  return std::min(rows, input.rows());
+double PlanBuilder::distinct_rows(const Planned& input) {
+  return std::min(estimator_.combinations(input.layout), input.rows());
 }
 
 Planned PlanBuilder::distinct(Planned input) {

@@ -35,12 +35,13 @@ class PlanBuilder {
   void offer_text_parts(QueryBlock& block);
   static void take_back_text_parts(QueryBlock& block);
   Planned expand(QueryBlock& block, Planned input);
+  double group_count(const QueryBlock& block, double rows);
   Planned aggregate(QueryBlock& block, Planned input);
   Planned keep_having(QueryBlock& block, Planned input);
   Planned add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries, Planned input);
   Planned project(QueryBlock& block, Planned input);
   Planned distinct(Planned input);
-  double distinct_rows(const Planned& input) const;
+  double distinct_rows(const Planned& input);
   Planned repeat(uint32_t times, Planned input);
   Planned sort_and_limit(QueryBlock& block, Planned input, Order order);
   void prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const;
@@ -57,6 +58,7 @@ class PlanBuilder {
   struct GroupState;
   Planned plan_group(JoinGroup& group, const SlotSet& needed);
   void simplify(JoinGroup& group);
+  ExpressionPtr implied_for(size_t member, const Expression& predicate, const GroupState& state);
   void add_implied_predicates(JoinGroup& group, const GroupState& state);
   void carry_over(JoinGroup& group, const GroupState& state, const std::vector<Expressions>& own);
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
@@ -70,9 +72,10 @@ class PlanBuilder {
   double semi_selectivity(const Planned& inner, const Expressions& conditions);
   Planned join_members(GroupState& state);
   JoinProblem join_problem(const GroupState& state);
+  double share_beyond_implied(const Expression& condition, MemberSet members,
+                              const GroupState& state);
   JoinSide join_side(const Expression& side, const GroupState& state);
   double share_of_referred(const JoinSide& referring, const JoinSide& key, const GroupState& state);
-  double selectivity(const Expressions& predicates);
 
   // join_planner.cpp: the join tree.
   Planned build_tree(const JoinTree& tree, GroupState& state);

@@ -73,6 +73,8 @@ Planned PlanBuilder::plan_set_input(JoinMember& member, size_t input,
     const double known = is_shared ? estimator_.distinct(slots[i]) : 0;
     estimator_.set_distinct(slots[i],
                             known + std::min(planned.rows(), estimator_.distinct(*values[i])));
+    const bool is_union = member.set_operation->kind == SetOperator::kUnion;
+    if (!is_union) estimator_.set_origin(slots[i], *values[i]);
   }
   const double rows = planned.rows();
   planned = make_project(std::move(planned), std::move(values), std::move(slots));

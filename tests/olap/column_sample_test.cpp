@@ -100,6 +100,17 @@ TEST_P(ColumnSampleTest, PlansGoByIt) {
   expected("c <= 25", 0.1875, 0.15);
   expected("d like '%b'", 0.1, 0.5);
   expected("d not like '%b'", 0.9, 0.1);
+  // Several predicates on one column.
+  expected("c between 25 and 50", 0.1875, 0.15);
+  expected("50 > c and c > 25 and c > 30 and c < 60", 0.15, 0.2);
+  expected("c > 50 and c is not null", 0.375, 0.15);
+  expected("a in (3, 7) and (a = 3 or a = 7)", 0.92, 0.05);
+  expected("a in (3, 7) and a >= 0", 0.92, 0.05);
+  expected("c > 25 and b >= 0 and c < 50 and a = 7", 0.1875 * 0.91, 0.2);
+  const auto middle = std::to_string(GetParam() / 2);
+  expected("b >= " + middle + " and b < " + middle + " + " + std::to_string(GetParam() / 100), 0.01,
+           0.2);
+  expected("b >= " + middle + " and b <= " + middle, 1 / static_cast<double>(GetParam()), 4);
   // Of expressions over one column.
   expected("a * 2 = 14", 0.91, 0.05);
   expected("a % 2 = 1", 0.95, 0.05);
@@ -116,8 +127,35 @@ TEST_P(ColumnSampleTest, PlansGoByIt) {
   expected("repeat(d, 100000000) like '%b'", 0.1, 0.01);
   expected("70 / a = 10", 0.1, 0.01);
   expected("b + 1 = 5", 1 / static_cast<double>(GetParam()), 0.1);
-  const auto groups = prepare("select a, count(*) from t group by a", catalog, statistics);
-  EXPECT_NEAR(groups->root->estimated_rows, 10, 0.01);
+}
+
+TEST_P(ColumnSampleTest, GroupsGoByIt) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog,
+                   "CREATE TABLE t (a INT, b BIGINT NOT NULL, c DECIMAL(9,2), d TEXT,"
+                   " PRIMARY KEY (b))"),
+            "");
+  TableRows statistics(1);
+  StatisticsKeeper(table()).refresh(&statistics[0]);
+  const auto expected = [&](const std::string& sql, double groups, double tolerance) {
+    const auto plan = prepare("select count(*) from " + sql, catalog, statistics);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    SCOPED_TRACE(sql);
+    expect_near(plan->root->estimated_rows, groups, tolerance);
+  };
+  const auto rows = static_cast<double>(GetParam());
+  expected("t group by a", 10, 0.01);
+  // Of those that predicates on the key leave.
+  expected("t where a = 7 group by a", 1, 0.01);
+  expected("t where a in (3, 7, 8) group by a", 3, 0.01);
+  expected("t where c > 25 and c < 50 group by c", 187, 0.2);
+  // A table has no more combinations than rows, however often it is joined.
+  expected("t x, t y where x.a = y.a group by x.a, x.b, x.c, x.d", rows, 0.01);
+  expected("t x, t y where x.a = y.a and x.b < 10 group by x.a, x.b, x.c, x.d", 10, 0.3);
+  expected("t x, t y where x.a = y.a and x.b < 10 group by x.b, x.c, y.a", 100, 0.3);
+  expected("(select x.a as k, x.b as l, x.c as m from t x, t y where x.a = y.a) v group by k, l, m",
+           rows, 0.01);
+  expected("t group by rollup (a, b)", rows + 10 + 1, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ColumnSampleTest,

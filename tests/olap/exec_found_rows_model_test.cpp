@@ -47,6 +47,7 @@ class FoundRowsModel : public OperatorModel {
     if (below(4) == 0) {  // which codes do not answer
       add(make(ExpressionKind::kLess, kBooleanType, column(1, kIntType), column(0, kIntType)));
     }
+    op->estimated_rows = below(2) == 0 ? 0 : 1e6;  // for sets of the columns of hashed keys
     return op;
   }
 
@@ -230,6 +231,27 @@ TEST_P(FoundRowsTest, WhatAJoinWantsIsNotKnownOfRows) {
       counts(join(JoinKind::kSemi, rows_where(compare(ExpressionKind::kGreaterEqual, 1, 3)),
                   scan(keys, {kIntType}), {{1, 0}})));
   EXPECT_TRUE(looks_within(std::move(op), 2 + 1));
+}
+
+// Keys of two columns, which are hashed because of a pair that lies far apart: the first scan asks
+// for the values of column 1.
+TEST_P(FoundRowsTest, ValuesOfAKeysColumnAreThoseThatTheFirstScanAskedFor) {
+  const auto of_pairs = [&](std::initializer_list<int64_t> keys) {
+    const base::TableId pairs = replica_.add_table({kIntType, kIntType});
+    for (const int64_t key : keys) replica_.insert(pairs, {number(key), number(key)});
+    replica_.insert(pairs, {number(50), number(1'000'000'000)});
+    OperatorPtr probe = rows();
+    probe->estimated_rows = kRows;
+    return counts(join(JoinKind::kSemi, std::move(probe), scan(pairs, {kIntType, kIntType}),
+                       {{1, 0}, {0, 1}}));
+  };
+  const auto both = [&](OperatorPtr first, OperatorPtr second) {
+    OperatorPtr op = over(OperatorKind::kAppend, std::move(first), {kIntType, kBigIntType});
+    op->children.push_back(std::move(second));
+    return op;
+  };
+  EXPECT_TRUE(looks_within(both(of_pairs({3, 14, 92}), of_pairs({14, 92})), 3 + 2));
+  EXPECT_FALSE(looks_within(both(of_pairs({3, 14, 92}), of_pairs({14, 15})), 3 + 2));
 }
 
 TEST_P(FoundRowsTest, OfAScanThatWasCutShortAreNotAll) {

@@ -102,6 +102,57 @@ TEST_P(JoinFilterTest, JoinsFurtherUpAreAskedThroughOthers) {
   EXPECT_FALSE(all.has_asked);
 }
 
+// Their numbers are too far apart for places. Each key column has few values, of its own.
+class HashedKeysTest : public JoinFilterTest {
+ protected:
+  static inline const std::vector<DataType> kTypes = {kBigIntType, kIntType, kTextType};
+  static constexpr int64_t kApart = int64_t{1} << 40;
+
+  // Of so many rows: (i % 1000 * apart, i, "text i % 10").
+  base::TableId table(int64_t count, int64_t apart) {
+    const base::TableId id = replica_.add_table(kTypes);
+    for (int64_t i = 0; i < count; ++i) {
+      replica_.insert(id, {i % 50 == 7 ? kNull : number(i % 1000 * apart), number(i),
+                           text("text " + std::to_string(i % 10))});
+    }
+    return id;
+  }
+  Ran joined(JoinKind kind, std::vector<std::pair<uint32_t, uint32_t>> keys, double probe_rows) {
+    OperatorPtr probe = scan(probe_, kTypes);
+    probe->estimated_rows = probe_rows;
+    return ran(join(kind, std::move(probe), scan(build_, kTypes), std::move(keys)));
+  }
+
+  base::TableId probe_ = table(kFilterRows, kApart);
+  base::TableId build_ = table(100, kApart);
+};
+
+TEST_P(HashedKeysTest, EachColumnDropsRows) {
+  for (const JoinKind kind : {JoinKind::kInner, JoinKind::kSemi, JoinKind::kBuildSemi}) {
+    for (const uint32_t other : {0U, 2U}) {
+      const Ran all = joined(kind, {{other, other}, {1, 1}}, kFilterRows);
+      EXPECT_EQ(all.rows, other == 0 ? 98U : 100U);
+      EXPECT_TRUE(all.has_asked);
+    }
+  }
+}
+
+TEST_P(HashedKeysTest, AreNotAskedForAboutAsManyProbeRows) {
+  EXPECT_FALSE(joined(JoinKind::kInner, {{0, 0}, {1, 1}}, 200).has_asked);
+}
+
+TEST_P(HashedKeysTest, ValuesThatLieFarApartAreNoSet) {
+  const Ran all = joined(JoinKind::kInner, {{0, 0}, {2, 2}}, kFilterRows);
+  EXPECT_FALSE(all.has_asked);
+  EXPECT_EQ(all.rows, kFilterRows / 1000 * 98U);
+}
+
+TEST_P(HashedKeysTest, RowsWithoutAMatchAreKeptWhereTheyCount) {
+  EXPECT_EQ(joined(JoinKind::kAnti, {{0, 0}, {1, 1}}, kFilterRows).rows, kFilterRows - 98U);
+  EXPECT_EQ(joined(JoinKind::kLeft, {{0, 0}, {1, 1}}, kFilterRows).rows, size_t{kFilterRows});
+  EXPECT_EQ(joined(JoinKind::kBuildAnti, {{0, 0}, {1, 1}}, kFilterRows).rows, 2U);
+}
+
 TEST_P(JoinFilterTest, OneThatKeepsMostIsAskedNoMore) {
   const OperatorPtr join_of_most = join(JoinKind::kInner, rows(), rows_below(1000), {{1, 0}});
   const Operator* const scan = filtered_scan(*join_of_most);
@@ -403,6 +454,7 @@ TEST_F(OneBuildRow, BlocksBeyondItsValueAreSkipped) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ComparedBuildValues, ::testing::Values(1, 4));
+INSTANTIATE_TEST_SUITE_P(Threads, HashedKeysTest, ::testing::Values(1, 4));
 INSTANTIATE_TEST_SUITE_P(Threads, JoinFilterTest, ::testing::Values(1, 4));
 
 }  // namespace

@@ -68,11 +68,20 @@ const Operator* filtered_scan(const Operator& join) {
 }
 
 JoinFilterProbe::JoinFilterProbe(const JoinFilter& filter, const QueryLimits& limits)
-    : table_(*filter.table), keys_(compile_expressions(filter.join->probe_keys, limits)) {
-  for (const ExpressionPtr& key : filter.join->probe_keys) {
-    const std::vector<uint32_t> read = columns_read(*key);
-    columns_.insert(columns_.end(), read.begin(), read.end());
-  }
+    : table_(*filter.table) {
+  for (const ExpressionPtr& key : filter.join->probe_keys) compile(*key, limits);
+}
+
+JoinFilterProbe::JoinFilterProbe(const JoinFilter& filter, const KeyColumnSet& set,
+                                 const QueryLimits& limits)
+    : table_(*filter.table), set_(&set) {
+  compile(*filter.join->probe_keys[set.column()], limits);
+}
+
+void JoinFilterProbe::compile(const Expression& key, const QueryLimits& limits) {
+  keys_.push_back(compile_expression(key, limits));
+  const std::vector<uint32_t> read = columns_read(key);
+  columns_.insert(columns_.end(), read.begin(), read.end());
 }
 
 void JoinFilterProbe::narrow(const Batch& batch, Selection* rows) {
@@ -80,7 +89,11 @@ void JoinFilterProbe::narrow(const Batch& batch, Selection* rows) {
   key_vectors_.clear();
   for (const NodePtr& key : keys_) key_vectors_.push_back(key->evaluate(batch, asked));
   asked_ += asked.count;
-  table_.select(key_vectors_, asked, rows);
+  if (set_ != nullptr) {
+    set_->select(key_vectors_[0], asked, rows);
+  } else {
+    table_.select(key_vectors_, asked, rows);
+  }
   passed_ += rows->count;
 }
 

@@ -4,9 +4,10 @@
 //   scan: predicates ─► implied ranges, join filters ─► other columns ─► probe ─► probe ─► ...
 //
 // Leaves without a value between the bounds of the join's integer keys are not scanned
-// (leaf_filter.h). If the keys are dense, single rows are tested as well. The join probes the
-// remaining rows again, so the test pays only for joins that drop most rows: a worker stops testing
-// if more than one row in kJoinFilterShare passes.
+// (leaf_filter.h). Single rows are tested as well: by their keys if these are dense, and otherwise
+// by each key column for which the table has a set of values. The join probes the remaining rows
+// again, so a test pays only if it drops most rows: a worker stops testing if more than one row in
+// kJoinFilterShare passes.
 //
 // The join may also compare a column of the scan with a build column (Q21: lines that were
 // delivered later). Rows beyond all build values then have no match either. The implied range is a
@@ -33,7 +34,9 @@ struct JoinFilter {
   const JoinTable* table;            // built
   std::vector<ColumnRange> implied;  // ranges of the scan's columns
 
-  bool drops_rows() const { return !table->key_bounds().empty() || !implied.empty(); }
+  bool drops_rows() const {
+    return !table->key_bounds().empty() || !table->column_sets().empty() || !implied.empty();
+  }
 };
 
 // The range of a probe column, one of the first `columns`, in which a predicate of the join, its
@@ -57,17 +60,22 @@ class JoinFilterProbe {
 
   // The join's keys are dense.
   JoinFilterProbe(const JoinFilter& filter, const QueryLimits& limits);
+  // Tests one column of the keys. The table has the set.
+  JoinFilterProbe(const JoinFilter& filter, const KeyColumnSet& set, const QueryLimits& limits);
 
   // The scan's columns that narrow() reads.
   const std::vector<uint32_t>& columns() const { return columns_; }
   bool pays() const { return asked_ < kTrialRows || passed_ * kJoinFilterShare <= asked_; }
-  // Narrows *rows to the rows that the join would keep. It may be the batch's selection.
+  // Narrows *rows to the rows that the join may keep. It may be the batch's selection.
   void narrow(const Batch& batch, Selection* rows);
 
  private:
   static constexpr uint64_t kTrialRows = 16 * kVectorRows;
 
+  void compile(const Expression& key, const QueryLimits& limits);
+
   const JoinTable& table_;
+  const KeyColumnSet* set_ = nullptr;  // nullptr: all key columns are tested
   std::vector<NodePtr> keys_;
   std::vector<uint32_t> columns_;
   std::vector<Vector> key_vectors_;

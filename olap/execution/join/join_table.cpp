@@ -1,10 +1,10 @@
 #include "olap/execution/join/join_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "base/check.h"
+#include "olap/execution/join/join_filter.h"
 #include "olap/execution/join/join_sides.h"
 #include "olap/execution/limits/query_failure.h"
 
@@ -125,6 +125,7 @@ size_t JoinTable::memory_bytes() const {
                  (ranges_.has_value() ? ranges_->memory_bytes() : 0) +
                  (choices_.has_value() ? choices_->memory_bytes() : 0);
   for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
+  for (const KeyColumnSet& set : column_sets_) bytes += set.memory_bytes();
   return bytes;
 }
 
@@ -155,7 +156,10 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   GrowingArray<uint32_t> numbers;
   numbers.resize(row_count);
   const StopSignal& stop = workers.stop();
-  if (!number_directly(parts, &numbers, stop)) number_by_hash(parts, &numbers, workers);
+  if (!number_directly(parts, &numbers, stop)) {
+    number_by_hash(parts, &numbers, workers);
+    find_column_sets(stop);
+  }
   for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
   if (key_count_ == row_count) {
     rows_->reorder(numbers, workers);
@@ -166,6 +170,17 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   parts.clear();
   charge_.set(memory_bytes());
   if (!unique()) find_ranges();
+}
+
+void JoinTable::find_column_sets(const StopSignal& stop) {
+  const bool pays =
+      probe_rows_ >= kProbeRowsAKeyMin * key_count_ && filtered_scan(join_) != nullptr;
+  for (size_t c = 0; pays && c < key_types_.size(); ++c) {
+    if (!are_integers({key_types_[c]})) continue;
+    auto set = KeyColumnSet::make(table_, packer_, c, key_types_[c],
+                                  KeyPlaces::size_max(key_count_, probe_rows_), stop);
+    if (set) column_sets_.push_back(*std::move(set));
+  }
 }
 
 void JoinTable::find_candidates() {
@@ -186,18 +201,6 @@ QueryHeap JoinTable::take_texts() {
   texts.absorb(unmatchable_->take_texts());
   charge_.set(memory_bytes());
   return texts;
-}
-
-bool KeyValues::has_all(const KeyValues& others) const {
-  // Modulo 2^64: what lies below min is far beyond the bits.
-  const uint64_t ahead = static_cast<uint64_t>(others.min) - static_cast<uint64_t>(min);
-  for (size_t w = 0; w < others.bits.size(); ++w) {
-    for (uint64_t left = others.bits[w]; left != 0; left &= left - 1) {
-      const uint64_t bit = ahead + w * 64 + static_cast<uint64_t>(std::countr_zero(left));
-      if (bit / 64 >= bits.size() || ((bits[bit / 64] >> (bit % 64)) & 1) == 0) return false;
-    }
-  }
-  return true;
 }
 
 std::optional<KeyValues> JoinTable::key_values() const {

@@ -17,6 +17,7 @@
 #include "olap/execution/expression/expression.h"
 #include "olap/execution/join/key_bounds.h"
 #include "olap/execution/join/key_choices.h"
+#include "olap/execution/join/key_values.h"
 #include "olap/execution/join/range_rows.h"
 #include "olap/execution/key/dense_keys.h"
 #include "olap/execution/key/key_packer.h"
@@ -53,14 +54,6 @@ struct BuildPart {
   GrowingArray<uint64_t> hashes;  // and their hashes
   QueryHeap heap;                 // long texts of packed keys
   MemoryCharge charge;
-};
-
-// The set of values of a key of one integer column.
-struct KeyValues {
-  int64_t min;
-  std::vector<uint64_t> bits;  // bit i: min + i is in the set
-
-  bool has_all(const KeyValues& others) const;
 };
 
 class JoinTable {
@@ -102,6 +95,9 @@ class JoinTable {
   const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
   // The values of a key of one column, if is_direct().
   std::optional<KeyValues> key_values() const;
+  // If keys are hashed and far fewer than the probe rows are expected to be: the values of each
+  // integer column of the keys. Otherwise empty.
+  const std::vector<KeyColumnSet>& column_sets() const { return column_sets_; }
   // Sets numbers[k] to the number of the k-th selected row's key, or KeyTable::kNoKey. Requires
   // is_direct(). Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
@@ -129,6 +125,7 @@ class JoinTable {
   void number_by_hash_shared(const std::vector<std::unique_ptr<BuildPart>>& parts,
                              GrowingArray<uint32_t>* numbers, const Workers& workers);
   void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
+  void find_column_sets(const StopSignal& stop);
   // For a join without keys.
   void find_candidates();
   void find_ranges();
@@ -136,6 +133,8 @@ class JoinTable {
   // The index of a row with a hashed key takes at most this: its place in a chain, the key's bound
   // and the key's slots.
   static constexpr size_t kIndexBytesARow = 64;
+  // Sets of the keys' columns are made if there are so many probe rows for each key.
+  static constexpr double kProbeRowsAKeyMin = 4;
 
   const Operator& join_;
   const QueryLimits limits_;
@@ -148,6 +147,7 @@ class JoinTable {
   std::optional<DenseKeys> dense_;
   KeyPlaces places_;  // the places of dense_
   std::vector<ValueBounds> key_bounds_;
+  std::vector<KeyColumnSet> column_sets_;
   uint32_t key_count_ = 0;
   std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;

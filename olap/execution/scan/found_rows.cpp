@@ -86,13 +86,25 @@ void ScanConditions::add_join(const Operator& scan, const JoinFilter& filter) {
     if (column == nullptr) continue;
     narrow(scan.columns[column->column], bounds[i].min, bounds[i].max, &ranges_);
   }
+  for (const KeyColumnSet& set : filter.table->column_sets()) {
+    const Expression* const column = key_column(*filter.join, set.column());
+    add_values(scan, column, set.values());
+    if (column == nullptr) continue;
+    narrow(scan.columns[column->column], set.bounds().min, set.bounds().max, &ranges_);
+  }
   if (!filter.table->is_direct()) return;  // no more is asked
   std::optional<KeyValues> values = filter.table->key_values();
   const Expression* const column = values ? key_column(*filter.join, 0) : nullptr;
+  add_values(scan, column, std::move(values));
+}
+
+// Of a column, unless it is nullptr, which a filter asks of.
+void ScanConditions::add_values(const Operator& scan, const Expression* column,
+                                std::optional<KeyValues> values) {
   if (column == nullptr) {
     are_all_ = false;
   } else {
-    values_[scan.columns[column->column]].push_back(std::move(*values));
+    values_[scan.columns[column->column]].push_back(*std::move(values));
   }
 }
 

@@ -85,6 +85,7 @@ class ScanConditions {
   static void narrow(base::ColumnId column, int64_t min, int64_t max, Ranges* ranges);
   static bool are_within(const Ranges& ranges, base::ColumnId column, const ValueBounds& bounds);
   void add_join(const Operator& scan, const JoinFilter& filter);
+  void add_values(const Operator& scan, const Expression* column, std::optional<KeyValues> values);
 
   std::set<std::string> predicates_;                         // keys of predicates that are no range
   Ranges predicate_ranges_;                                  // ranges of the other predicates

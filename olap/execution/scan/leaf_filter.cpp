@@ -24,12 +24,13 @@ LeafFilter::LeafFilter(const Operator& scan, std::span<const JoinFilter> joins) 
 }
 
 void LeafFilter::add(const Operator& scan, const JoinFilter& join) {
+  const auto add_key = [&](size_t key, const ValueBounds& bounds) {
+    const Expression* const column = column_of(*join.join->probe_keys[key]);
+    if (column != nullptr) add(scan, {column, bounds.min, bounds.max});
+  };
   const std::vector<ValueBounds>& bounds = join.table->key_bounds();
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    const Expression* const column = column_of(*join.join->probe_keys[i]);
-    if (column == nullptr) continue;
-    add(scan, {column, bounds[i].min, bounds[i].max});
-  }
+  for (size_t i = 0; i < bounds.size(); ++i) add_key(i, bounds[i]);
+  for (const KeyColumnSet& set : join.table->column_sets()) add_key(set.column(), set.bounds());
   for (const ColumnRange& implied : join.implied) add(scan, implied);
 }
 

@@ -67,6 +67,9 @@ ScanSource::ScanSource(const RunContext& context, const Operator& scan,
   predicate_conditions_ = conditions_.size();
   for (const JoinFilter& filter : filters) {
     if (filter.table->is_direct()) joins_.emplace_back(filter, context.limits());
+    for (const KeyColumnSet& set : filter.table->column_sets()) {
+      joins_.emplace_back(filter, set, context.limits());
+    }
     for (const ColumnRange& range : filter.implied) {
       conditions_.push_back({{range.column->column, Predicate::between(range.min, range.max)}, {}});
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/civil_day.h"
@@ -349,6 +350,10 @@ ExpressionPtr fold(ExpressionPtr expression) {
     case ExpressionKind::kNullIf: return fold_nullif(std::move(expression));
     default: return fold_operation(std::move(expression));
   }
+}
+
+ExpressionPtr fold_tree(ExpressionPtr expression) {
+  return fold_levels(std::move(expression), std::numeric_limits<int>::max());
 }
 
 ExpressionPtr fold_call(ExpressionPtr call) {

@@ -16,6 +16,9 @@ namespace diptych::olap {
 // Folds the root of the tree, whose children are folded already.
 ExpressionPtr fold(ExpressionPtr expression);
 
+// Folds all of the tree.
+ExpressionPtr fold_tree(ExpressionPtr expression);
+
 // Folds a call of a function, whose arguments are folded already: the levels that stand on them.
 ExpressionPtr fold_call(ExpressionPtr call);
 

@@ -14,9 +14,8 @@ bool is_empty(const Operator& op) {
 }
 
 bool passes_none(const Operator& op) {
-  return std::any_of(op.predicates.begin(), op.predicates.end(), [](const ExpressionPtr& one) {
-    return is_literal(*one) && !is_true_literal(*one);
-  });
+  return std::any_of(op.predicates.begin(), op.predicates.end(),
+                     [](const ExpressionPtr& one) { return is_never_true(*one); });
 }
 
 bool is_empty_join(const Operator& join) {

@@ -43,6 +43,10 @@ inline bool is_null_literal(const Expression& e) {
   return is_literal(e) && base::is_null(e.literal);
 }
 bool is_true_literal(const Expression& e);
+// True for a predicate that no row satisfies: FALSE or NULL.
+inline bool is_never_true(const Expression& predicate) {
+  return is_literal(predicate) && !is_true_literal(predicate);
+}
 // True for functions whose value need not be NULL if an argument is.
 bool leaves_out_nulls(const Expression& e);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "olap/sql/constant_folding.h"
 #include "olap/sql/planned.h"
 #include "olap/sql/predicate_rules.h"
 
@@ -26,6 +27,7 @@ ExpressionPtr over(const Expression& predicate, ValueOf&& value_of) {
     const Expression* const value = value_of(column.column);
     return value == nullptr ? nullptr : clone(*value);
   });
+  moved = fold_tree(std::move(moved));
   return cannot_fail(*moved) ? std::move(moved) : nullptr;
 }
 
@@ -60,38 +62,19 @@ const Expression* output_of(const QueryBlock& block, uint32_t slot) {
   return nullptr;
 }
 
-bool takes_predicates(const QueryBlock& block) {
-  const bool chooses = block.limit != kNoLimit || block.offset != 0 || block.with_ties ||
-                       !block.distinct_on.empty() || !block.limit_partition.empty();
-  const bool is_shared = block.times_bound != nullptr && *block.times_bound > 1;
-  return !chooses && !is_shared && !block.has_working && block.repeat_slot == 0;
+bool chooses_rows(const QueryBlock& block) {
+  return block.limit != kNoLimit || block.offset != 0 || block.with_ties ||
+         !block.distinct_on.empty() || !block.limit_partition.empty();
 }
 
 // Whether the block's rows could be asked the predicate, on its outputs; if so, they are.
 bool push_into(QueryBlock& block, const Expression& predicate) {
-  if (!takes_predicates(block)) return false;
-  bool is_partition = true;
-  for_each_column(predicate, [&](const Expression& column) {
-    const Expression* const value = output_of(block, column.column);
-    is_partition =
-        is_partition && value != nullptr && !names_a_subquery(block.window_subqueries, *value) &&
-        std::all_of(block.windows.begin(), block.windows.end(),
-                    [&](const Window& window) { return is_partitioned_by(window, *value); });
-  });
-  if (!is_partition) return false;
-  ExpressionPtr moved = over(predicate, [&](uint32_t slot) { return output_of(block, slot); });
-  if (moved == nullptr) return false;
-  if (!block.aggregated) {
-    block.from.predicates.push_back(std::move(moved));
-    return true;
-  }
-  ExpressionPtr below = over_rows(block, *moved);
-  if (below != nullptr) {
-    block.from.predicates.push_back(std::move(below));
-    return true;
-  }
-  if (block.windows.empty()) return false;
-  block.having.push_back(std::move(moved));
+  PlacedPredicate placed = place_in(block, predicate);
+  if (placed.expression == nullptr) return false;
+  if (is_true_literal(*placed.expression)) return true;
+  // A use that needs no row does not need the groups either.
+  if (is_computed_once(block) && !is_literal(*placed.expression)) return false;
+  placed.clause->push_back(std::move(placed.expression));
   return true;
 }
 
@@ -101,13 +84,8 @@ bool push_into(JoinMember& member, const Expression& predicate) {
   SetOperation& operation = *member.set_operation;
   bool are_asked = true;
   for (size_t i = 0; i < operation.inputs.size(); ++i) {
-    const ExpressionPtr moved = over(predicate, [&](uint32_t slot) -> const Expression* {
-      const auto found = std::find(member.slots.begin(), member.slots.end(), slot);
-      if (found == member.slots.end()) return nullptr;
-      return operation.columns[i][static_cast<size_t>(found - member.slots.begin())].get();
-    });
-    are_asked = moved != nullptr && names_a_column(*moved) &&
-                push_into(*operation.inputs[i], *moved) && are_asked;
+    const ExpressionPtr moved = over_input(member, i, predicate);
+    are_asked = moved != nullptr && push_into(*operation.inputs[i], *moved) && are_asked;
   }
   return are_asked;
 }
@@ -122,6 +100,43 @@ const Expression* equal_column(const Expression& condition, uint32_t slot) {
 }
 
 }  // namespace
+
+bool is_computed_once(const QueryBlock& block) {
+  if (block.times_bound == nullptr || *block.times_bound < 2) return false;
+  const auto& members = block.from.members;
+  return block.aggregated || block.distinct || !block.windows.empty() || rows_may_differ(block) ||
+         std::any_of(members.begin(), members.end(), [](const JoinMember& member) {
+           return member.set_operation != nullptr && !member.set_operation->all;
+         });
+}
+
+PlacedPredicate place_in(QueryBlock& block, const Expression& predicate) {
+  if (chooses_rows(block) || block.has_working || block.repeat_slot != 0) return {};
+  bool is_partition = true;
+  for_each_column(predicate, [&](const Expression& column) {
+    const Expression* const value = output_of(block, column.column);
+    is_partition =
+        is_partition && value != nullptr && !names_a_subquery(block.window_subqueries, *value) &&
+        std::all_of(block.windows.begin(), block.windows.end(),
+                    [&](const Window& window) { return is_partitioned_by(window, *value); });
+  });
+  if (!is_partition) return {};
+  ExpressionPtr moved = over(predicate, [&](uint32_t slot) { return output_of(block, slot); });
+  if (moved == nullptr) return {};
+  if (!block.aggregated) return {&block.from.predicates, std::move(moved)};
+  ExpressionPtr below = over_rows(block, *moved);
+  if (below != nullptr) return {&block.from.predicates, std::move(below)};
+  const bool keeps_groups = block.windows.empty() && !is_literal(*moved);
+  return keeps_groups ? PlacedPredicate() : PlacedPredicate{&block.having, std::move(moved)};
+}
+
+ExpressionPtr over_input(const JoinMember& member, size_t input, const Expression& predicate) {
+  return over(predicate, [&](uint32_t slot) -> const Expression* {
+    const auto found = std::find(member.slots.begin(), member.slots.end(), slot);
+    if (found == member.slots.end()) return nullptr;
+    return member.set_operation->columns[input][found - member.slots.begin()].get();
+  });
+}
 
 void push_down(JoinMember& member, Expressions* predicates) {
   std::erase_if(*predicates, [&](const ExpressionPtr& predicate) {

@@ -15,6 +15,7 @@
 #include "olap/sql/plan_builder.h"
 #include "olap/sql/rolled_up_groups.h"
 #include "olap/sql/select_binder.h"
+#include "olap/sql/shared_blocks.h"
 
 namespace diptych::olap {
 namespace {
@@ -118,6 +119,7 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   for (size_t i = 0; i < (*block)->visible_outputs; ++i) {
     plan.column_names.push_back((*block)->outputs[i].name);
   }
+  ask_shared_blocks(**block, *work);
   Estimator estimator(catalog, table_rows, binding.slots);
   PlanBuilder builder(estimator, &binding.slots);
   plan.root = builder.plan_statement(**block).root;

@@ -98,6 +98,117 @@ TEST_F(PushdownTest, EqualitiesCarryConditionsToGroupsAndSubqueries) {
             0);
 }
 
+// A CTE that is named several times.
+class SharedBlockTest : public PushdownTest {
+ protected:
+  // The conditions of all scans of the plan of `with g as (body) select * from rest`.
+  std::string conditions(std::string_view body, std::string_view rest) const {
+    const std::string text = plan(fmt::format("with g as ({}) select * from {}", body, rest));
+    EXPECT_NE(text.find("scan "), std::string::npos) << text;
+    std::string found;
+    for (size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+      const std::string line = text.substr(at, end - at);
+      if (line.find("scan ") == std::string::npos) continue;
+      const size_t where = line.find(" where ");
+      found += (where == std::string::npos ? "all" : line.substr(where + 7)) + "; ";
+    }
+    return found;
+  }
+
+  static constexpr std::string_view kGroups =
+      "select c_p_id as k, c_day as d, sum(c_amount) as s from child group by c_p_id, c_day";
+};
+
+TEST_F(SharedBlockTest, GroupsAreAskedWhatAnyUseAsks) {
+  EXPECT_EQ(conditions(kGroups, "g a, g b where a.d = b.d and a.k = 1 and b.k = 2"),
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+  EXPECT_EQ(conditions(kGroups, "g a, g b where a.d = b.d and a.k = 1 and b.k = 1 and a.s > 3"),
+            "(c_p_id = 1); (c_p_id = 1); ");
+  EXPECT_EQ(conditions(kGroups,
+                       "g a, g b where a.k < 5 and a.d = date '2024-01-01' and b.k < 5 and "
+                       "b.d = date '2024-01-02'"),
+            "(c_p_id < 5) and ((c_day = '2024-01-01') or (c_day = '2024-01-02')); "
+            "(c_p_id < 5) and ((c_day = '2024-01-01') or (c_day = '2024-01-02')); ");
+}
+
+TEST_F(SharedBlockTest, AUseThatNeedsAllGroupsLeavesThemAll) {
+  EXPECT_EQ(conditions(kGroups, "g a, g b where a.d = b.d and a.k = 1"), "all; all; ");
+  EXPECT_EQ(conditions(kGroups, "g a, g b where a.d = b.d and a.k = 1 and b.s > 3"), "all; all; ");
+  EXPECT_EQ(conditions(kGroups, "g a left join g b on b.k = 2 and a.d = b.d and a.k = 1"),
+            "all; all; ");
+}
+
+TEST_F(SharedBlockTest, UsesMayBeAnywhere) {
+  const std::string both = "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ";
+  EXPECT_EQ(conditions(kGroups, "g a left join g b on b.k = 2 and a.d = b.d where a.k = 1"), both);
+  EXPECT_EQ(
+      conditions(kGroups, "g a where a.k = 1 and exists (select * from g where k = 2 and d = a.d)"),
+      both);
+  EXPECT_EQ(conditions(kGroups,
+                       "(select * from g where k = 1) a, (select * from (select * from g) "
+                       "e where k = 2) b"),
+            both);
+  EXPECT_EQ(conditions(kGroups,
+                       "(select s from g where k = 1 union all "
+                       "select s from g where k = 2) u"),
+            both);
+}
+
+TEST_F(SharedBlockTest, WindowsAndDistinctRowsAreSharedToo) {
+  EXPECT_EQ(conditions("select c_p_id as k, rank() over (partition by c_p_id order by c_day) as n "
+                       "from child",
+                       "g a, g b where a.k = 1 and b.k = 2 and a.n = b.n and a.n < 3"),
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+  EXPECT_EQ(conditions("select distinct c_p_id as k, c_day as d from child",
+                       "g a, g b where a.k = 1 and b.k = 2 and a.d = b.d"),
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+  EXPECT_EQ(conditions("select c_p_id as k from child union select c_id from child",
+                       "g a, g b where a.k = 1 and b.k = 2"),
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_id = 1) or (c_id = 2)); "
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_id = 1) or (c_id = 2)); ");
+  EXPECT_EQ(conditions("select c_p_id as k from child order by c_day limit 3",
+                       "g a, g b where a.k = 1 and b.k = 2"),
+            "all; all; ");
+}
+
+// Nothing of it is computed once.
+TEST_F(SharedBlockTest, RowsAreAskedWhatTheirUseAsks) {
+  EXPECT_EQ(conditions("select c_p_id as k, c_day as d from child",
+                       "g a, g b where a.d = b.d and a.k = 1 and b.k = 2"),
+            "(c_p_id = 1); (c_p_id = 2); ");
+  EXPECT_EQ(conditions("select k + 0 as k, d from (" + std::string(kGroups) + ") v where d is null",
+                       "g a, g b where a.k = 1 and b.k = 2"),
+            "(c_day is null); (c_day is null); ")
+      << "k + 0 may fail";
+  EXPECT_EQ(conditions("select k, d from (" + std::string(kGroups) + ") v where d is null",
+                       "g a, g b where a.k = 1 and b.k = 2"),
+            "(c_day is null) and ((c_p_id = 1) or (c_p_id = 2)); "
+            "(c_day is null) and ((c_p_id = 1) or (c_p_id = 2)); ");
+}
+
+// As in TPC-DS's Q11, whose CTE unites stores and catalogs and tells them apart by a constant.
+TEST_F(SharedBlockTest, AnInputThatAUseDoesNotNeedGoes) {
+  const std::string body =
+      "select 's' as side, c_p_id as k, count(*) as n from child group by c_p_id union all "
+      "select 'w', p_id, count(*) from parent group by p_id";
+  EXPECT_EQ(conditions(body, "g a, g b where a.side = 's' and b.side = 'w' and a.k = b.k"),
+            "all; all; ");
+  EXPECT_EQ(conditions(body,
+                       "g a, g b where a.side = 's' and b.side = 's' and a.k = 1 and "
+                       "b.k = 2 and a.n = b.n"),
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+  EXPECT_EQ(conditions(body,
+                       "g a, g b, g c where a.side = 's' and b.side = 's' and a.k = 1 and "
+                       "b.k = 2 and c.k = 3 and c.side = 'w'"),
+            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); (p_id = 3); ");
+  // The groups over no rows are one.
+  EXPECT_EQ(
+      conditions("select 's' as side, count(*) as n from child union all select 'w', count(*) "
+                 "from parent",
+                 "g where side = 's'"),
+      "all; ");
+}
+
 TEST_F(PushdownTest, WhatChoosesRowsIsAskedFirst) {
   for (const std::string_view sql :
        {"select * from (select c_p_id from child group by c_p_id limit 5) t where c_p_id < 7",

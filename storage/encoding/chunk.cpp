@@ -129,10 +129,12 @@ ColumnRun Chunk::decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
   ColumnRun run{kind(), count, nullptr, run_nulls(first, count, buffer)};
   if (kind() == ValueKind::kText) {
     buffer->entries.clear();
+    buffer->entry_count = 0;
     decode(*text_codec(encoding()), buffer);
-    if (!buffer->entries.empty()) {
-      run.coded = {buffer->numbers.data(), buffer->entries.data(),
-                   static_cast<uint32_t>(buffer->entries.size())};
+    if (buffer->entry_count != 0) {
+      const bool are_listed = !buffer->entries.empty();
+      run.coded = {buffer->numbers.data(), are_listed ? buffer->entries.data() : nullptr,
+                   buffer->entry_count};
     }
   } else {
     const NumberCodec& codec = *number_codec(encoding());

@@ -84,7 +84,7 @@ class TextCodec : public Codec {
   // Of all texts together, those of null rows included.
   virtual uint64_t text_bytes(const ChunkHeader& chunk) const;  // by decoding
   // StringRefs at the start of buffer->values, into the chunk or buffer->text; of a dictionary of
-  // few texts also their codes and entries, which it finds empty.
+  // texts with codes also these and their number, and the entries if they are few.
   virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                       RunBuffer* buffer) const = 0;
   // As NumberCodec's.

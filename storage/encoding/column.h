@@ -88,12 +88,15 @@ constexpr uint32_t bitmap_words(uint32_t rows) {
   return (rows + 63) / 64;
 }
 
-// Texts that come again: value i of a run, which may be null, is entries[codes[i]] as well. Two
+// Texts that come again: value i of a run, which may be null, is the entry codes[i] as well. Two
 // entries may be one text.
 struct TextCodes {
-  const uint32_t* codes = nullptr;  // nullptr: of other runs
-  const base::StringRef* entries = nullptr;
+  const uint32_t* codes = nullptr;           // nullptr: of other runs
+  const base::StringRef* entries = nullptr;  // nullptr: they are too many to be listed for a run
   uint32_t entry_count = 0;
+  // Runs with the same number, which is not 0, have the same codes for the same texts. Whoever
+  // knows that a dictionary stays as it is gives it a number.
+  uint64_t dictionary = 0;
 };
 
 // A run of values: `values` has `rows` of value_bytes(kind) each, at any alignment that its type
@@ -103,7 +106,7 @@ struct ColumnRun {
   uint32_t rows = 0;
   const void* values = nullptr;
   const uint64_t* nulls = nullptr;
-  TextCodes coded = {};  // of a dictionary of few texts
+  TextCodes coded = {};  // of a dictionary
 
   template <class Value>
   const Value* as() const {
@@ -145,7 +148,8 @@ struct RunBuffer {
   std::vector<uint64_t> nulls;
   std::vector<char> text;
   std::vector<uint32_t> numbers;         // lengths, codes
-  std::vector<base::StringRef> entries;  // of those codes; empty: the run's texts have none
+  std::vector<base::StringRef> entries;  // of those codes, if they are few
+  uint32_t entry_count = 0;              // 0: the run's texts have no codes
 
   template <class Value>
   Value* room(size_t count) {

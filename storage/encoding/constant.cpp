@@ -71,6 +71,7 @@ class ConstantTexts final : public TextCodec {
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               RunBuffer* buffer) const override {
     buffer->numbers.assign(count, 0);
+    buffer->entry_count = 1;
     buffer->entries.assign(1, base::StringRef(text_at(chunk, first, nullptr)));
     std::fill_n(buffer->room<base::StringRef>(count), count, buffer->entries[0]);
   }

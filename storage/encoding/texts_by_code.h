@@ -29,6 +29,7 @@ class TextsByCode : public TextCodec {
     decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
     auto* const out = buffer->room<base::StringRef>(count);
     const uint32_t* const codes = buffer->numbers.data();
+    buffer->entry_count = chunk.entries;
     if (chunk.entries > kSharedEntriesMax || chunk.entries > count / 4) {
       for (uint32_t i = 0; i < count; ++i) out[i] = base::StringRef(Entry()(chunk, codes[i]));
       return;

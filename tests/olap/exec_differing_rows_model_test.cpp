@@ -1,8 +1,10 @@
 // What is done once for texts that come again: which rows differ in them, functions of them by
-// entry, groups, aggregates and joins by them, against a sequential model and the naive reference.
+// entry, groups (by their codes, too), aggregates and joins by them, against a sequential model and
+// the naive reference.
 
 #include <map>
 
+#include "olap/execution/group/coded_groups.h"
 #include "olap/execution/scan/leaf_columns.h"
 #include "olap/execution/vector/differing_rows.h"
 #include "tests/olap/exec_operator_model.h"
@@ -39,6 +41,87 @@ struct CodedColumn {
   uint64_t nulls[kVectorWords] = {};
   Vector vector;
 };
+
+// Vectors of a few dictionaries, one after the other, as those of a table's blocks come.
+TEST(CodedGroupsModel, AreThoseOfTheCombinationsOfCodes) {
+  std::mt19937_64 random(11);
+  uint64_t known = 0;
+  uint64_t asked = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    CodedGroups groups;
+    std::map<std::vector<int64_t>, uint32_t> expected;  // by dictionaries and codes
+    const size_t columns_of_key = random() % 2 + 1;
+    const auto entries = static_cast<uint32_t>(1 + random() % (columns_of_key == 1 ? 900 : 40));
+    for (uint64_t block = 1; block <= 4; ++block) {
+      for (int vector = 0; vector < 6; ++vector) {
+        std::vector<CodedColumn> columns;
+        columns.reserve(columns_of_key);
+        std::vector<Vector> keys;
+        for (size_t c = 0; c < columns_of_key; ++c) {
+          columns.emplace_back(entries, random() % 2 == 0, &random);
+          columns.back().coded.dictionary = block * 10 + c;
+          keys.push_back(columns.back().vector);
+          keys.back().coded = &columns.back().coded;
+        }
+        Selection rows;
+        uint64_t bits[kVectorWords];
+        for (uint64_t& word : bits) word = random() % 2 == 0 ? ~uint64_t{0} : random();
+        select_bits(bits, 1 + static_cast<uint32_t>(random() % kVectorRows), &rows);
+        std::vector<uint32_t> numbers(kVectorRows);
+        ASSERT_TRUE(groups.find(keys, rows, numbers.data()));
+        std::vector<uint32_t> learned;
+        std::vector<uint32_t> of_rows;
+        uint32_t unknown = 0;
+        for (uint32_t k = 0; k < rows.count; ++k) {
+          std::vector<int64_t> key = {static_cast<int64_t>(block)};
+          for (const CodedColumn& column : columns) key.push_back(column.key(rows.row(k)));
+          const auto [group, is_new] =
+              expected.try_emplace(key, static_cast<uint32_t>(expected.size()));
+          of_rows.push_back(group->second);
+          const bool is_unknown =
+              unknown < groups.unknown().count && groups.unknown().row(unknown) == rows.row(k);
+          ASSERT_TRUE(is_unknown || !is_new) << "the group of a new combination is not known";
+          if (is_unknown) {
+            ++unknown;
+            learned.push_back(group->second);
+          }
+        }
+        ASSERT_EQ(unknown, groups.unknown().count);
+        groups.learn(learned.data(), numbers.data());
+        for (uint32_t k = 0; k < rows.count; ++k) ASSERT_EQ(numbers[k], of_rows[k]);
+        known += rows.count - unknown;
+        asked += rows.count;
+      }
+    }
+  }
+  EXPECT_GT(known, asked / 2);
+}
+
+TEST(CodedGroupsModel, AreNotLookedForWhereItCannotPay) {
+  std::mt19937_64 random(12);
+  Selection rows;
+  select_all(kVectorRows, &rows);
+  std::vector<uint32_t> numbers(kVectorRows);
+  const auto finds = [&](CodedGroups* groups, uint32_t entries, uint64_t dictionary) {
+    CodedColumn column(entries, false, &random);
+    column.coded.dictionary = dictionary;
+    column.vector.coded = &column.coded;
+    if (!groups->find({&column.vector, 1}, rows, numbers.data())) return false;
+    groups->learn(std::vector<uint32_t>(kVectorRows).data(), numbers.data());
+    return true;
+  };
+  CodedGroups groups;
+  EXPECT_FALSE(finds(&groups, 10, 0)) << "codes of this vector alone";
+  EXPECT_FALSE(finds(&groups, 100'000, 1)) << "an array for too many";
+  EXPECT_TRUE(finds(&groups, 10, 1));
+  // Of dictionaries that do not come again, nothing is known.
+  CodedGroups in_vain;
+  uint64_t dictionary = 1;
+  while (dictionary < 1000 && finds(&in_vain, 5000, dictionary)) ++dictionary;
+  EXPECT_LT(dictionary, 100U);
+  EXPECT_GT(dictionary, 10U);
+}
 
 TEST(DifferingRowsModel, FirstRowsStandForTheOthers) {
   std::mt19937_64 random(7);
@@ -247,6 +330,45 @@ TEST(CodedTextsTest, ABlocksFewTextsComeWithCodes) {
   columns.load(0, all);
   ASSERT_NE(columns.batch().columns[0].coded, nullptr);
   EXPECT_EQ(columns.batch().columns[0].coded->entry_count, 9U);
+}
+
+// Blocks of a table, whose dictionaries have the same codes for other texts. Column 1's are fewer.
+TEST(CodedTextsTest, ABlocksCodesAreNotThoseOfTheNext) {
+  constexpr int64_t kRows = 8 * 1024;
+  TestReplica replica(storage::StorageOptions{.partitions = 1, .block_rows = 1024});
+  const base::TableId id = replica.add_table({kTextType, kTextType});
+  std::map<std::pair<std::string, std::string>, int64_t> expected;
+  for (int64_t i = 0; i < kRows; ++i) {
+    const std::string block = std::string(1, static_cast<char>('a' + i / 1024));
+    const std::pair key{block + std::to_string(i % 97), block + std::to_string(i % 5)};
+    replica.insert(id, {text(key.first), text(key.second)});
+    ++expected[key];
+  }
+  replica.compact(id);
+  const auto by = [&](std::vector<uint32_t> columns) {
+    std::vector<ExpressionPtr> keys;
+    for (const uint32_t c : columns) keys.push_back(column(c, kTextType));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    if (keys.empty()) {
+      aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(0, kTextType)));
+      aggregates.push_back(aggregate_of(AggregateKind::kMax, column(0, kTextType)));
+    }
+    const auto result = run(plan_of(aggregate(scan(id, {kTextType, kTextType}), std::move(keys),
+                                              std::move(aggregates))),
+                            replica.replica(), 2);
+    EXPECT_TRUE(result.ok()) << result.error().to_string();
+    return result.ok() ? std::vector<Row>(result->rows) : std::vector<Row>();
+  };
+  EXPECT_EQ(by({0}).size(), 8 * 97U);
+  EXPECT_EQ(by({1}).size(), 8 * 5U);
+  const std::vector<Row> groups = by({0, 1});
+  EXPECT_EQ(groups.size(), expected.size());
+  for (const Row& row : groups) {
+    const std::pair key{std::get<std::string>(row[0]), std::get<std::string>(row[1])};
+    EXPECT_EQ(std::get<int64_t>(row[2]), expected[key]) << key.first << ", " << key.second;
+  }
+  EXPECT_EQ(by({}), (std::vector<Row>{{number(kRows), number(8 * 97), text("h96")}}));
 }
 
 }  // namespace

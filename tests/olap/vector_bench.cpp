@@ -9,6 +9,7 @@
 #include "base/civil_day.h"
 #include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/expression/comparison_kernels.h"
+#include "olap/execution/group/coded_groups.h"
 #include "olap/execution/key/dense_keys.h"
 #include "olap/execution/key/key_packer.h"
 #include "olap/execution/key/key_places.h"
@@ -66,6 +67,32 @@ void BM_DifferingRows(benchmark::State& state) {
   set_rate(state, kVectorRows);
 }
 BENCHMARK(BM_DifferingRows)->Arg(1)->Arg(2);
+
+// By so many columns of 100 texts, whose combinations are known.
+void BM_CodedGroups(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  const auto count = static_cast<size_t>(state.range(0));
+  std::vector<std::vector<uint32_t>> codes(count, std::vector<uint32_t>(kVectorRows));
+  std::vector<TextCodes> coded;
+  coded.reserve(count);
+  std::vector<Vector> columns;
+  for (std::vector<uint32_t>& of_rows : codes) {
+    for (uint32_t& code : of_rows) code = static_cast<uint32_t>(random() % 100);
+    coded.push_back({of_rows.data(), nullptr, 100, 1});
+    columns.push_back({.type = PhysicalType::kString, .coded = &coded.back()});
+  }
+  Selection all;
+  select_all(kVectorRows, &all);
+  CodedGroups groups;
+  std::vector<uint32_t> numbers(kVectorRows);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(groups.find(columns, all, numbers.data()));
+    if (groups.unknown().count != 0) groups.learn(codes[0].data(), numbers.data());
+    benchmark::DoNotOptimize(numbers.data());
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_CodedGroups)->Arg(1)->Arg(2);
 
 template <class T>
 void compare(benchmark::State& state) {

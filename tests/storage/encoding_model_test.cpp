@@ -2,6 +2,7 @@
 // access, selections and predicates say, with each target of Highway and after a copy of the bytes.
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
@@ -52,13 +53,17 @@ std::vector<Encoded> all_forms(TestColumn* column) {
   return forms;
 }
 
-// Every row's, also a null one's.
-void expect_codes(const ColumnRun& run) {
+// Every row's, also a null one's. `texts`: what the chunk's codes stood for in the runs before.
+void expect_codes(const ColumnRun& run, std::map<uint32_t, std::string>* texts) {
   if (run.coded.codes == nullptr) return;
   ASSERT_EQ(run.kind, ValueKind::kText);
   for (uint32_t i = 0; i < run.rows; ++i) {
-    ASSERT_LT(run.coded.codes[i], run.coded.entry_count) << "row " << i;
-    ASSERT_EQ(run.coded.entries[run.coded.codes[i]], run.as<base::StringRef>()[i]) << "row " << i;
+    const uint32_t code = run.coded.codes[i];
+    const base::StringRef text = run.as<base::StringRef>()[i];
+    ASSERT_LT(code, run.coded.entry_count) << "row " << i;
+    ASSERT_EQ(texts->try_emplace(code, text.view()).first->second, text.view()) << "row " << i;
+    if (run.coded.entries == nullptr) continue;
+    ASSERT_EQ(run.coded.entries[code], text) << "row " << i;
   }
 }
 
@@ -69,6 +74,7 @@ void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* rand
   ASSERT_EQ(chunk.null_rows(), nulls);
   RunBuffer buffer;
   std::string scratch;
+  std::map<uint32_t, std::string> texts;  // by code
   for (uint32_t first = 0; first < column.rows();) {
     const auto count = static_cast<uint32_t>(
         std::min<uint64_t>(column.rows() - first, 64 * (1 + (*random)() % 9)));
@@ -76,7 +82,7 @@ void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* rand
     for (uint32_t i = 0; i < count; ++i) {
       ASSERT_EQ(test::cell_of(run, i), column.cell(first + i)) << "decoded row " << first + i;
     }
-    expect_codes(run);
+    expect_codes(run, &texts);
     first += count;
   }
   for (uint32_t row = 0; row < column.rows(); row += 1 + static_cast<uint32_t>((*random)() % 9)) {
@@ -108,7 +114,7 @@ void expect_bounds(const Chunk& chunk, const TestColumn& column) {
 }
 
 // A buffer that had them from a dictionary has none of texts that are packed.
-TEST(EncodingModel, FewTextsHaveCodes) {
+TEST(EncodingModel, TextsOfADictionaryHaveCodes) {
   TestColumn few(ValueKind::kText);
   TestColumn many(ValueKind::kText);
   TestColumn one(ValueKind::kText);
@@ -122,14 +128,15 @@ TEST(EncodingModel, FewTextsHaveCodes) {
     const ChunkBytes bytes = *encode(column->run(), encoding);
     const ColumnRun run = Chunk::open(bytes)->decode(1024, count, &buffer);
     EXPECT_EQ(run.coded.codes != nullptr, run.coded.entry_count != 0);
-    return run.coded.entry_count;
+    EXPECT_EQ(run.coded.dictionary, 0U) << "the chunk does not know how long it stays as it is";
+    return std::pair(run.coded.entry_count, run.coded.entries != nullptr);
   };
-  EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), 7U);
-  EXPECT_EQ(entries(&few, Encoding::kDictionary, 20), 0U) << "too few rows to make entries for";
-  EXPECT_EQ(entries(&one, Encoding::kConstant, 1024), 1U);
-  EXPECT_EQ(entries(&many, Encoding::kDictionary, 1024), 0U);
-  EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), 7U);
-  EXPECT_EQ(entries(&many, Encoding::kPackedText, 1024), 0U);
+  EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), std::pair(7U, true));
+  EXPECT_EQ(entries(&few, Encoding::kDictionary, 20), std::pair(7U, false)) << "too few rows";
+  EXPECT_EQ(entries(&one, Encoding::kConstant, 1024), std::pair(1U, true));
+  EXPECT_EQ(entries(&many, Encoding::kDictionary, 1024), std::pair(2048U, false));
+  EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), std::pair(7U, true));
+  EXPECT_EQ(entries(&many, Encoding::kPackedText, 1024), std::pair(0U, false));
 }
 
 TEST(EncodingModel, EveryFormGivesItsRowsBack) {

@@ -54,7 +54,7 @@ class ByEntryNode : public ExpressionNode {
   bool take_entries(const Vector& texts, const Selection& rows) {
     if (texts.coded == nullptr || !is_dense(rows)) return false;
     const TextCodes& coded = *texts.coded;
-    if (coded.entry_count >= kVectorRows) return false;
+    if (coded.entries == nullptr || coded.entry_count >= kVectorRows) return false;
     Vector& entries = entries_.columns[column_];
     entries = {
         .type = PhysicalType::kString, .string_life = texts.string_life, .values = coded.entries};

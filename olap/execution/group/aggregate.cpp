@@ -137,6 +137,7 @@ uint32_t GroupTable::add_column(const Aggregate& aggregate) {
   }
   arguments_.push_back(std::move(arguments));
   columns_.push_back(make_aggregate_column(aggregate, limits_));
+  met_.emplace_back();
   if (!has_keys_) columns_.back()->resize(1);
   return static_cast<uint32_t>(columns_.size() - 1);
 }
@@ -146,6 +147,8 @@ void GroupTable::charge() {
   if (by_build_row_.has_value()) bytes += by_build_row_->memory_bytes();
   if (split_.has_value()) bytes += split_->memory_bytes();
   for (const auto& column : columns_) bytes += column->memory_bytes();
+  bytes += coded_.memory_bytes();
+  for (const CodedGroups& met : met_) bytes += met.memory_bytes();
   charge_.set(bytes);
 }
 
@@ -188,6 +191,11 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   if (build_rows_differ_ && life == StringLife::kQuery) {
     append_groups(rows);
     std::iota(numbers, numbers + rows.count, before);
+  } else if (coded_.find(key_vectors_, rows, numbers)) {
+    if (coded_.unknown().count != 0) {
+      number_rows(coded_.unknown(), life, differing_numbers_.data());
+      coded_.learn(differing_numbers_.data(), numbers);
+    }
   } else if (differing_.find(nullptr, 1, key_vectors_, rows)) {
     number_rows(differing_.first_rows(), life, differing_numbers_.data());
     differing_.spread(differing_numbers_.data(), numbers);
@@ -246,6 +254,7 @@ void GroupTable::update(const Batch& batch) {
       continue;
     }
     const uint32_t* const numbers = has_keys_ ? numbers_.data() : nullptr;
+    if (!columns_[i]->counts_repeats() && update_unmet(i, rows)) continue;
     if (!columns_[i]->counts_repeats() &&
         differing_.find(numbers, groups(), argument_vectors_, rows)) {
       if (has_keys_) differing_.gather(numbers, differing_numbers_.data());
@@ -256,6 +265,16 @@ void GroupTable::update(const Batch& batch) {
     columns_[i]->update_all(argument_vectors_, rows, numbers);
   }
   charge();
+}
+
+bool GroupTable::update_unmet(size_t column, const Selection& rows) {
+  CodedGroups& met = met_[column];
+  if (has_keys_ || !met.find(argument_vectors_, rows, numbers_.data())) return false;
+  if (met.unknown().count == 0) return true;
+  columns_[column]->update_all(argument_vectors_, met.unknown(), nullptr);
+  std::fill_n(differing_numbers_.begin(), met.unknown().count, 0);
+  met.learn(differing_numbers_.data(), numbers_.data());
+  return true;
 }
 
 uint64_t GroupTable::merge_rows() const {

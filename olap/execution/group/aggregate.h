@@ -18,6 +18,7 @@
 
 #include "olap/execution/expression/expression.h"
 #include "olap/execution/group/aggregate_column.h"
+#include "olap/execution/group/coded_groups.h"
 #include "olap/execution/group/direct_groups.h"
 #include "olap/execution/join/group_join.h"
 #include "olap/execution/key/key_table.h"
@@ -84,6 +85,9 @@ class GroupTable {
   void find_groups(std::span<const uint32_t> build_rows, uint32_t* numbers);
   // Evaluates the keys and returns the lifetime of their long texts.
   StringLife evaluate_keys(const Batch& batch);
+  // Updates a column in which repeated arguments do not count, of a table without keys, with those
+  // of argument_vectors_ that have not come yet. Returns false if that cannot be told by codes.
+  bool update_unmet(size_t column, const Selection& rows);
   // Appends the keys of the selected rows, which all differ, to the table.
   void append_groups(const Selection& rows);
 
@@ -104,7 +108,9 @@ class GroupTable {
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
-  DifferingRows differing_;  // in coded texts
+  CodedGroups coded_;
+  std::vector<CodedGroups> met_;  // by column, in a table without keys: arguments that have come
+  DifferingRows differing_;       // in coded texts
   std::vector<uint32_t> differing_numbers_;
   bool wants_runs_ = false;  // several columns want runs
   GroupRuns runs_;           // of the rows of update()

@@ -20,7 +20,7 @@ uint32_t code_count(const Vector& column) {
 bool DifferingRows::find(const uint32_t* numbers, uint32_t number_count,
                          std::span<const Vector> columns, const Selection& rows) {
   const auto is_coded = [](const Vector& column) {
-    return column.constant || column.coded != nullptr;
+    return column.constant || (column.coded != nullptr && column.coded->entries != nullptr);
   };
   if (!std::all_of(columns.begin(), columns.end(), is_coded)) return false;
   rows_ = rows.count;

@@ -1,6 +1,6 @@
-// DifferingRows: finds rows of a vector that differ in text columns with dictionary codes
-// (TextCodes). Work that depends only on the texts is done for these rows, and its results are
-// spread to the others.
+// DifferingRows: finds rows of a vector that differ in text columns with dictionary codes and few
+// entries (TextCodes). Work that depends only on the texts is done for these rows, and its results
+// are spread to the others.
 //
 //   codes of l_returnflag   0 0 1 0 2 1     of l_linestatus   0 1 1 0 0 1
 //   number                  0 1 2 0 3 2     rows that differ: 0, 1, 2, 4
@@ -24,8 +24,8 @@ class DifferingRows {
  public:
   // Finds the rows that differ in a column or in a number; the k-th selected row has numbers[k] <
   // number_count (nullptr: all rows have the same number). Two NULLs do not differ. Returns false
-  // if a column is neither coded nor constant, or if most rows differ or might differ. Benchmark:
-  // BM_DifferingRows.
+  // if a column is neither constant nor coded with listed entries, or if most rows differ or might
+  // differ. Benchmark: BM_DifferingRows.
   bool find(const uint32_t* numbers, uint32_t number_count, std::span<const Vector> columns,
             const Selection& rows);
 

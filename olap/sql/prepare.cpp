@@ -1,5 +1,6 @@
 // prepare() of olap/query.h: the stages of the front end in order.
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -119,7 +120,9 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   for (size_t i = 0; i < (*block)->visible_outputs; ++i) {
     plan.column_names.push_back((*block)->outputs[i].name);
   }
-  ask_shared_blocks(**block, *work);
+  const bool is_any_shared = std::any_of(binding.times_bound.begin(), binding.times_bound.end(),
+                                         [](const auto& bound) { return bound.second > 1; });
+  if (is_any_shared) ask_shared_blocks(**block, *work);
   Estimator estimator(catalog, table_rows, binding.slots);
   PlanBuilder builder(estimator, &binding.slots);
   plan.root = builder.plan_statement(**block).root;

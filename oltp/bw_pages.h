@@ -170,6 +170,7 @@ class BwPages {
   Node* merged(typename Memory::Guard& lane, Node* left, Node* right) const;
   bool fit_in_one(const Node* left, const Node* right) const;
   Merge try_merge(const Path& path, uint32_t level);
+  Merge merge_children(const Path& path, uint32_t level, uint32_t at);  // with the one behind it
   void check_page(const Word& page, const Entry& low, const Entry& high, Census* census) const;
   void check_leaf(const Leaf& leaf, const Entry& low, const Entry& high, Census* census) const;
 

@@ -230,10 +230,22 @@ auto BwPages<kWords, kNodeBytes, Atomic>::merged(typename Memory::Guard& lane, N
   return copy;
 }
 
+// With the left neighbour, too: where entries are erased in ascending order, the right one is full
+// whenever a page asks.
 template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
 auto BwPages<kWords, kNodeBytes, Atomic>::try_merge(const Path& path, uint32_t level) -> Merge {
   const auto [parent_page, parent, child] = path.steps[level];
-  const uint32_t at = child + 1 < parent->count ? child : child - 1;
+  if (child + 1 < parent->count) {
+    const Merge merge = merge_children(path, level, child);
+    if (merge != Merge::kDoesNotFit || child == 0) return merge;
+  }
+  return merge_children(path, level, child - 1);
+}
+
+template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
+auto BwPages<kWords, kNodeBytes, Atomic>::merge_children(const Path& path, uint32_t level,
+                                                         uint32_t at) -> Merge {
+  const auto [parent_page, parent, child] = path.steps[level];
   Word* const left_page = parent->children[at];
   Word* const right_page = parent->children[at + 1];
   Node* const left = node_of(*left_page);

@@ -173,6 +173,7 @@ void Engine::State::reach_boundary() {
   for (auto& worker : workers) worker->forget_rolled_back_owners();
   drop_dead_entries();
   for (auto& worker : workers) worker->finish_batch();
+  trim_strings();
   // relaxed: between batches nobody else runs.
   const base::Vid newest(core.last_vid.load(std::memory_order_relaxed));
   if (core.options.export_updates && newest != pushed_) {
@@ -187,6 +188,15 @@ void Engine::State::reach_boundary() {
     worker->forget_touched_tables();
   }
   measure_memory();
+}
+
+void Engine::State::trim_strings() {
+  if (!core.strings.is_due()) return;
+  size_t free_bytes = 0;
+  for (const auto& worker : workers) free_bytes += worker->strings().free_bytes();
+  if (!core.strings.has_much_free(free_bytes)) return;
+  for (const auto& worker : workers) worker->strings().give_back();
+  core.strings.trim();
 }
 
 void Engine::State::reclaim_indexes(const Table& table) {

@@ -14,14 +14,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/page_preparer.h"
 #include "base/schema.h"
 #include "oltp/engine.h"
-#include "oltp/string_memory.h"
+#include "oltp/string_depot.h"
 #include "oltp/table.h"
 #include "propagation/export/update_queue.h"
 
@@ -35,14 +34,14 @@ struct EngineCore {
         queue(to_queue),
         concurrency(with_options.placement.threads > 1 ? Concurrency::kShared
                                                        : Concurrency::kSingle),
-        strings(with_options.placement.node) {
-    if (!options.background_cores.empty()) preparer.emplace(options.background_cores);
-  }
+        preparer(options.background_cores.empty()
+                     ? nullptr
+                     : std::make_unique<base::PagePreparer>(options.background_cores)),
+        strings(memory_place()) {}
+  ~EngineCore() { preparer.reset(); }  // before the memory whose pages it makes
 
-  // Of tables and indexes.
-  base::MemoryPlace memory_place() {
-    return {options.placement.node, preparer ? &*preparer : nullptr};
-  }
+  // Of tables, indexes and strings.
+  base::MemoryPlace memory_place() const { return {options.placement.node, preparer.get()}; }
 
   // No other engine's of late: row handles of one are refused by the others.
   static uint32_t next_first_stamp() {
@@ -74,6 +73,7 @@ struct EngineCore {
   propagation::UpdateQueue* queue;  // null where nothing is exported
   Concurrency concurrency;
   uint32_t first_stamp = next_first_stamp();  // of transactions (transaction_core.h)
+  std::unique_ptr<base::PagePreparer> preparer;
   StringDepot strings;
   std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
@@ -82,8 +82,6 @@ struct EngineCore {
   std::mutex commit_mutex;
   std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)
   std::atomic<bool> lost{false};      // writers: lose, clear (Engine)
-
-  std::optional<base::PagePreparer> preparer;  // the first to go
 };
 
 }  // namespace diptych::oltp

@@ -88,6 +88,7 @@ struct Engine::State {
   // Likewise, and all are at the indexes; between batches the leader alone is.
   void run_batch_on_indexes();
   void drop_dead_entries();
+  void trim_strings();
   static void reclaim_indexes(const Table& table);  // that the batch touched
   // For the metrics. With many indexes a hundredth of the time goes to it at most, and what a batch
   // has added may be told only after a later one.

@@ -1,12 +1,7 @@
-// Memory for long strings: size classes, free lists per worker, slabs on the replica's node.
+// StringMemory: one worker's lists of free blocks for long strings.
 //
-// StringDepot    the slabs and what no worker holds. refill() from any worker; the rest leader
-//                only, at a boundary.
-// StringMemory   one worker's free lists. copy() and retire() by the worker during a batch;
-//                reclaim() by the leader at the boundary, when nobody reads any more.
-//
-// A freed block is remembered by its address in a list of its class, so that reclaiming touches
-// none of the freed (by then cold) memory.
+// Threads    copy() and retire() by the worker during a batch; the rest by the leader at the
+//            boundary, when nobody reads any more.
 //
 // Invariants
 //   S1  A retired string is not overwritten before the next reclaim(): readers of its batch may
@@ -19,53 +14,13 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <string_view>
-#include <vector>
 
-#include "base/arena.h"
-#include "base/ids.h"
 #include "base/types.h"
+#include "oltp/string_depot.h"
 
 namespace diptych::oltp {
-
-// Classes: steps of 32 bytes up to 1 KiB, then four to each doubling.
-inline constexpr size_t kFineStepBytes = 32;
-inline constexpr size_t kFineBytesMax = 1024;
-inline constexpr size_t kFineClasses = kFineBytesMax / kFineStepBytes;
-inline constexpr size_t kSizeClasses = kFineClasses + 4 * 24;
-
-// Of 1 byte or more.
-size_t size_class_of(size_t bytes);
-size_t size_class_bytes(size_t size_class);
-
-class StringDepot {
- public:
-  using Blocks = std::vector<std::byte*>;
-
-  explicit StringDepot(base::NumaNode node) : node_(node) {}
-
-  // Puts at least one block of the class into the empty list. Any worker.
-  void refill(size_t size_class, Blocks* free);
-  // Takes all but `keep` blocks of the list. Leader.
-  void put_back(size_t size_class, Blocks* free, size_t keep);
-  size_t allocated_bytes() const;
-  // Nobody has a string any more. Leader.
-  void clear();
-
- private:
-  std::byte* carve(size_t bytes);
-
-  base::NumaNode node_;
-  mutable std::mutex mutex_;
-  std::vector<base::Region> slabs_;           // guarded by mutex_
-  std::byte* next_ = nullptr;                 // guarded by mutex_; the slab being carved
-  size_t left_bytes_ = 0;                     // guarded by mutex_
-  size_t allocated_bytes_ = 0;                // guarded by mutex_
-  std::array<Blocks, kSizeClasses> surplus_;  // guarded by mutex_
-};
 
 class StringMemory {
  public:
@@ -89,9 +44,11 @@ class StringMemory {
     retired_[size_class_of(text.size)].push_back(block);
   }
 
-  void reclaim();
+  // Retired blocks are free now. Returns their bytes.
+  size_t reclaim();
   // Gives the depot what is more than a worker may keep. Of use with several workers.
   void balance();
+  size_t free_bytes() const;
   // Gives the depot all that is free.
   void give_back();
 

@@ -293,7 +293,7 @@ void Worker::bury_dead_rows() {
 void Worker::finish_batch() {
   bury_dead_rows();
   undo_.reset();
-  strings_.reclaim();
+  core_->strings.note_freed(strings_.reclaim());
   if (!is_single()) strings_.balance();
   for (const base::TableId id : tables_.touched()) {
     Table& table = core_->table(id);

@@ -70,6 +70,7 @@ class Worker {
   WorkerReport& report() { return report_; }
   const RunMark& mark() const { return mark_; }  // any thread
   const std::string& running_name() const { return running_->name; }
+  StringMemory& strings() { return strings_; }  // between batches
   size_t undo_bytes() const { return undo_.allocated_bytes(); }
 
   void add_table();       // by the leader, after the core got a table

@@ -52,7 +52,7 @@ inline void Worker::publish(const Write& write, base::Vid vid) {
       break;
     case WriteKind::kErase:
       --state().row_count_change;
-      dead_rows_.push_back({write.table, write.slot, write.row_id, true});
+      dead_.add_row(write.table, write.slot, write.row_id, true);
       word = erased_word(vid);
       break;
     case WriteKind::kErasedGroup: word = erased_word(vid); break;
@@ -96,7 +96,7 @@ bool Worker::commit(Transaction* txn, Request* request) {
   DIPTYCH_DCHECK(vid == 0 || vid > txn->read_vid().value, "a commit follows its snapshot");
   for (propagation::UpdateRecord* const record : records_) record->vid = base::Vid(vid);
   for (const StringChange& change : string_changes_) strings_.retire(change.before);
-  for (KeyChange& change : key_changes_) stale_keys_.push_back(std::move(change));
+  for (KeyChange& change : key_changes_) dead_.add_key(std::move(change));
   clear_run();
   return true;
 }
@@ -160,7 +160,7 @@ void Worker::take_back_exports() {
 
 void Worker::kill_inserted(const Write& write) {
   write.slot->set_words(write.table->layout.group_count, 0);
-  dead_rows_.push_back({write.table, write.slot, write.row_id, false});
+  dead_.add_row(write.table, write.slot, write.row_id, false);
 }
 
 void Worker::roll_back() {

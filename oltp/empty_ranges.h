@@ -1,10 +1,10 @@
 // EmptyRanges: ranges of ordered indexes in which the running transaction sees no row, so that its
 // scans begin behind them.
 //
-// Entries stay in their index until the batch boundary. So a transaction that drains a queue row by
-// row would pass, at each scan, all entries of rows that it has erased or re-keyed before. Instead,
-// a scan that has passed such entries notes where it got to before it met a visible row, and a
-// later scan in the same direction that begins within the noted range goes on from there.
+// Entries stay in their index while the transaction runs. So one that drains a queue row by row
+// would pass, at each scan, all entries of rows that it has erased or re-keyed before. Instead, a
+// scan that has passed such entries notes where it got to before it met a visible row, and a later
+// scan in the same direction that begins within the noted range goes on from there.
 //
 //   forward    bound <= entries < end          backward    end <= entries < bound
 //

@@ -159,9 +159,9 @@ void Engine::State::take_back_batch() {
 
 // Each worker its own, where they are many: it has been at their leaves.
 void Engine::State::drop_dead_entries() {
-  size_t rows = 0;
-  for (const auto& worker : workers) rows += worker->rows_with_dead_entries();
-  if (threads_.empty() || rows < kDroppedByAllMin) {
+  size_t entries = 0;
+  for (const auto& worker : workers) entries += worker->dead_entries();
+  if (threads_.empty() || entries < kDroppedByAllMin) {
     for (auto& worker : workers) worker->drop_dead_entries();
     return;
   }

@@ -7,15 +7,19 @@
 //   C1  last_vid names the newest commit. Its writer holds commit_mutex (with one worker: is the
 //       only one) and has stamped all versions of the transaction before it stores the VID. A
 //       transaction reads last_vid once, when it begins: it sees all of a commit or nothing of it.
+//   C2  With several workers, read_marks has the VID that a running transaction reads, or a lesser
+//       one.
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/ids.h"
 #include "base/page_preparer.h"
 #include "base/schema.h"
@@ -25,6 +29,12 @@
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
+
+// What one worker's transaction reads (C2).
+struct alignas(base::kLineBytes) ReadMark {
+  static constexpr uint64_t kNone = UINT64_MAX;
+  std::atomic<uint64_t> vid{kNone};  // writer: its worker
+};
 
 struct EngineCore {
   EngineCore(const base::Catalog* of_catalog, const EngineOptions& with_options,
@@ -37,7 +47,8 @@ struct EngineCore {
         preparer(options.background_cores.empty()
                      ? nullptr
                      : std::make_unique<base::PagePreparer>(options.background_cores)),
-        strings(memory_place()) {}
+        strings(memory_place()),
+        read_marks(options.placement.threads) {}
   ~EngineCore() { preparer.reset(); }  // before the memory whose pages it makes
 
   // Of tables, indexes and strings.
@@ -63,6 +74,20 @@ struct EngineCore {
     return *found;
   }
 
+  // The oldest VID that another worker's transaction reads, or that any later one will read. Asked
+  // between two transactions of the worker.
+  base::Vid oldest_read(base::WorkerId asker) {
+    // seq_cst: what begins later reads this VID or a newer one, or its mark is met below (C2). The
+    // commit's store is in no such order, so this is a store of the same VID, too.
+    uint64_t oldest = last_vid.fetch_add(0, std::memory_order_seq_cst);
+    for (size_t i = 0; i < read_marks.size(); ++i) {
+      if (i == asker.value) continue;
+      // seq_cst: as above.
+      oldest = std::min(oldest, read_marks[i].vid.load(std::memory_order_seq_cst));
+    }
+    return base::Vid(oldest);
+  }
+
   bool is_lost() const {
     // relaxed: the batch ends a little sooner or later. Lost later still, it is whole, and pushed.
     return lost.load(std::memory_order_relaxed);
@@ -81,6 +106,7 @@ struct EngineCore {
 
   std::mutex commit_mutex;
   std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)
+  std::vector<ReadMark> read_marks;   // [WorkerId]
   std::atomic<bool> lost{false};      // writers: lose, clear (Engine)
 };
 

@@ -3,9 +3,9 @@
 //
 // Keys are normalised (base/key.h) and, within one index, prefix-free. Several rows may have
 // entries with the same key, also in a unique index, because entries of dead rows, and of rows that
-// have changed their key, stay until the batch boundary. So entries are candidates, and a reader
-// checks the rows. A hash index stores no keys; its candidates are rows whose keys have the same
-// hash bits.
+// have changed their key, stay as long as a snapshot may need them, or until the batch boundary
+// (dead_entries.h). So entries are candidates, and a reader checks the rows. A hash index stores no
+// keys; its candidates are rows whose keys have the same hash bits.
 //
 // Threads    any worker may call every operation, in Concurrency::kShared. Callbacks must be short
 //            and must not call an index; they may be called again. next_group copies candidates, so

@@ -12,10 +12,11 @@
 //   range   scanned, as far as the scan got (a limit or kStop ends it): as for a key, for all of
 //           its entries. That covers the visited rows, too.
 //
-// An index entry stays until the batch boundary, even if its row is erased or has another key, and
-// a transaction ends within its batch. So the same look-up meets every row that entered or left the
-// range, and comparing words is enough; keys are not compared. The cost is a needless conflict if a
-// row left the range earlier in the batch and was changed since.
+// An index entry, even if its row is erased or has another key, stays until all snapshots of the
+// batch that are older than the row's newest change are through (dead_entries.h). So the same
+// look-up meets every row that entered or left the range, and comparing words is enough; keys are
+// not compared. The cost is a needless conflict if a row left the range earlier in the batch and
+// was changed since.
 //
 // Some reads need no entry: the transaction's own rows (a claim is refused if the row was changed
 // since the snapshot, and nobody else writes it then), and the key of an insert (the index refuses

@@ -114,7 +114,7 @@ void TableReplay::apply_delete(base::RowId row_id, base::Vid vid, RowSlot* slot)
     std::memcpy(&text, slot->row() + table_->layout.column(id).offset, sizeof text);
     worker_->strings_.retire(text);
   }
-  worker_->dead_rows_.push_back({table_, slot, row_id, true});
+  worker_->dead_.add_row(table_, slot, row_id, true);
   --worker_->tables_.touch(*table_).row_count_change;
   slot->set_words(table_->layout.group_count, erased_word(vid));
 }
@@ -195,7 +195,7 @@ base::Result<void> TableReplay::apply_keys(base::RowId row_id, base::Vid vid,
     if (key.bytes() == old.key.bytes()) continue;
     insert_key(old.index, key, row_id);
     // Dropped at the boundary, if the row does not have that key again by then.
-    worker_->stale_keys_.push_back({old.index, row_id, std::string(old.key.bytes()), false});
+    worker_->dead_.add_key({old.index, row_id, std::string(old.key.bytes()), false});
   }
   return {};
 }

@@ -28,9 +28,6 @@ void let_others_go_first(std::vector<Request*>* left) {
   std::rotate(left->begin(), std::find_if(left->begin(), left->end(), is_other), left->end());
 }
 
-// With one worker no transaction begins with more of them.
-constexpr size_t kDeadEntriesMax = 128;
-
 // `text`: null where it is no std::exception. Where there is no memory for the text, that is the
 // error: nothing may leave the catch block.
 base::Error thrown_error(const ProcedureDefinition& procedure, const char* text) noexcept try {
@@ -130,6 +127,8 @@ void Worker::run_share(Share requests, uint64_t deadline_ns) {
   }
   retry_deferred(deadline_ns);
   mark_.end();
+  // release: who meets it drops entries only after this worker's last read.
+  core_->read_marks[id_.value].vid.store(ReadMark::kNone, std::memory_order_release);
   std::swap(report_.conflicted, deferred_);
   deferred_.clear();
   report_.unrun.assign(requests.begin() + static_cast<std::ptrdiff_t>(next), requests.end());
@@ -148,6 +147,7 @@ void Worker::retry_deferred(uint64_t deadline_ns) {
     std::swap(round, deferred_);
     for (Request* const request : round) {
       if (run_timed(request, {}, &now_ns) == RunEnd::kConflict) deferred_.push_back(request);
+      if (drop_many_dead_entries()) now_ns = base::steady_ns();
     }
   }
 }
@@ -164,12 +164,22 @@ Worker::RunEnd Worker::run_timed(Request* request, PlannedRows planned, uint64_t
   return end;
 }
 
+base::Vid Worker::begin_snapshot() {
+  // acquire: pairs with the release in commit (C1).
+  if (is_single()) return base::Vid(core_->last_vid.load(std::memory_order_acquire));
+  std::atomic<uint64_t>& mark = core_->read_marks[id_.value].vid;
+  // relaxed: the mark may be older than what is read.
+  // seq_cst: either who asks for the oldest_read() meets the mark, or the load below what it met.
+  mark.store(core_->last_vid.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+  // seq_cst: as above. Also pairs with the release in commit (C1).
+  return base::Vid(core_->last_vid.load(std::memory_order_seq_cst));
+}
+
 Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
                 "a procedure id comes from register_procedure");
   const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
-  // acquire: pairs with the release in commit (C1).
-  const base::Vid read_vid(core_->last_vid.load(std::memory_order_acquire));
+  const base::Vid read_vid = begin_snapshot();
   request->read_vid = read_vid;
   const IsolationLevel level = procedure.isolation.value_or(core_->options.isolation);
   const size_t inserted_before = inserted_rows_.size();
@@ -228,39 +238,18 @@ void Worker::forget_rolled_back_owners() {
   rolled_back_.clear();
 }
 
-size_t Worker::rows_with_dead_entries() const {
-  return dead_rows_.size() - rows_without_entries_ + stale_keys_.size();
-}
-
 bool Worker::drop_many_dead_entries() {
-  if (!is_single() || rows_with_dead_entries() <= kDeadEntriesMax) return false;
-  drop_dead_entries();
+  if (!dead_.are_many()) return false;
+  if (is_single()) {
+    dead_.drop();
+  } else {
+    dead_.drop_unneeded(core_->oldest_read(id_), id_, &undo_);
+  }
   return true;
 }
 
 void Worker::drop_dead_entries() {
-  for (; rows_without_entries_ < dead_rows_.size(); ++rows_without_entries_) {
-    const DeadRow& dead = dead_rows_[rows_without_entries_];
-    if (!dead.has_entries) continue;
-    for (const auto& index : dead.table->indexes) {
-      base::Key key;
-      index->encoder.encode(dead.slot->row(), &key);
-      index->index->erase(key.bytes(), dead.row_id);
-    }
-  }
-  for (const KeyChange& stale : stale_keys_) {
-    TableIndex& index = *stale.index;
-    const RowSlot& slot = index.table->rows.slot(stale.row_id);
-    // relaxed: nobody else changes a row, here or at the boundary.
-    if ((slot.word.load(std::memory_order_relaxed) & kLive) != 0) {
-      base::Key key;
-      index.encoder.encode(slot.row(), &key);
-      if (key.bytes() == stale.key) continue;
-      if (index.by_hash != nullptr && HashIndex::share_entry(key.bytes(), stale.key)) continue;
-    }
-    index.index->erase(stale.key, stale.row_id);
-  }
-  stale_keys_.clear();
+  dead_.drop();
 }
 
 void Worker::forget_free_slots() {
@@ -274,20 +263,16 @@ void Worker::forget_rows() {
   tables_.clear();
   shapes_.clear();
   inserted_rows_.clear();
-  dead_rows_.clear();
-  rows_without_entries_ = 0;
+  dead_.clear();
   rolled_back_.clear();
-  stale_keys_.clear();
   report_ = WorkerReport();
 }
 
 void Worker::bury_dead_rows() {
-  for (const DeadRow& dead : dead_rows_) {
-    dead.slot->set_words(dead.table->layout.group_count, 0);
-    tables_.touch(*dead.table).slots.retire(dead.row_id);
-  }
-  dead_rows_.clear();
-  rows_without_entries_ = 0;
+  dead_.bury_rows([this](const Table& table, RowSlot& slot, base::RowId row_id) {
+    slot.set_words(table.layout.group_count, 0);
+    tables_.touch(table).slots.retire(row_id);
+  });
 }
 
 void Worker::finish_batch() {

@@ -26,6 +26,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "oltp/access_plan.h"
+#include "oltp/dead_entries.h"
 #include "oltp/empty_ranges.h"
 #include "oltp/engine_core.h"
 #include "oltp/read_set.h"
@@ -80,7 +81,7 @@ class Worker {
   // drop_dead_entries() for all, then finish_batch() for all.
   void forget_rolled_back_owners();
   void drop_dead_entries();  // by the workers' threads in parallel, or by the leader
-  size_t rows_with_dead_entries() const;
+  size_t dead_entries() const { return dead_.count(); }
   void bury_dead_rows();  // makes their slots reusable
   void finish_batch();
   std::span<const base::TableId> touched_tables() const { return tables_.touched(); }
@@ -100,12 +101,6 @@ class Worker {
   friend class TransactionCore;
   friend class TableReplay;
 
-  struct DeadRow {
-    Table* table;
-    RowSlot* slot;
-    base::RowId row_id;
-    bool has_entries;  // in the indexes, under the key in its bytes
-  };
   struct RolledBackRow {
     RowSlot* slot;
     const Undo* undo;
@@ -117,8 +112,9 @@ class Worker {
   using Share = std::span<Request* const>;
   void plan_access(Share requests, size_t position, AccessPlan* plan) const;
 
-  // With one worker, between transactions, so that scans need not pass dead entries. False: few.
+  // Between transactions, so that scans need not pass dead entries. False: they are few.
   bool drop_many_dead_entries();
+  base::Vid begin_snapshot();  // returns the VID to read
   enum class RunEnd : uint8_t { kEnded, kConflict };
   // *now_ns is the time before the run, and is set to the time after it.
   RunEnd run_timed(Request* request, PlannedRows planned, uint64_t* now_ns);
@@ -286,10 +282,8 @@ class Worker {
 
   // The batch's.
   std::vector<base::RowId> inserted_rows_;  // of committed transactions and the running one
-  std::vector<DeadRow> dead_rows_;
-  size_t rows_without_entries_ = 0;  // the first of dead_rows_
+  DeadEntries dead_;
   std::vector<RolledBackRow> rolled_back_;
-  std::vector<KeyChange> stale_keys_;
   std::vector<Request*> deferred_;
   std::vector<AccessPlan> plans_;  // of the requests ahead, in a ring
   WorkerReport report_;

@@ -1,6 +1,7 @@
 #include "olap/execution/group/aggregate_column.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <unordered_map>
 
@@ -57,6 +58,20 @@ inline void prefetch_state(const GrowingArray<State>& states, const uint32_t* gr
     lower += above & UINT32_MAX;
   }
   return (int128_t{upper} << 32) + lower - (int128_t{count} << 63);
+}
+
+// Without a check of each addition, so that a sum that is not finite says nothing. Its last digits
+// depend on the lanes.
+double sum_in_lanes(const double* values, uint32_t count) {
+  constexpr uint32_t kLanes = 8;
+  double lanes[kLanes] = {};
+  uint32_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) lanes[lane] += values[i + lane];
+  }
+  for (; i < count; ++i) lanes[i % kLanes] += values[i];
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
 class CountColumn : public AggregateColumn {
@@ -276,6 +291,12 @@ class SumColumn : public AggregateColumn {
     if constexpr (std::is_same_v<T, int64_t>) {
       if (argument.nulls == nullptr && rows.all()) return sum_of_all(values, rows.slots);
     }
+    if constexpr (std::is_same_v<T, double>) {
+      if (argument.nulls == nullptr && rows.all()) {
+        const double sum = sum_in_lanes(values, rows.slots);
+        if (std::isfinite(sum)) return sum;
+      }
+    }
     VectorSum sum = 0;
     for_values(argument, rows,
                [&](uint32_t, uint32_t slot) { add_to(&sum, VectorSum(values[slot])); });
@@ -297,9 +318,10 @@ class ExtremeColumn : public AggregateColumn {
   void resize(uint32_t groups) override {
     values_.resize(groups, T{});
     seen_.resize(groups, 0);
+    if constexpr (kIsInterval) lengths_.resize(groups, 0);
   }
   size_t memory_bytes() const override {
-    return values_.bytes() + seen_.bytes() + heap_.memory_bytes();
+    return values_.bytes() + seen_.bytes() + lengths_.bytes() + heap_.memory_bytes();
   }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
@@ -371,9 +393,11 @@ class ExtremeColumn : public AggregateColumn {
  private:
   // Values that are copied as such, and that SIMD compares.
   static constexpr bool kIsNumber = std::is_arithmetic_v<T> || std::is_same_v<T, int128_t>;
+  static constexpr bool kIsInterval = std::is_same_v<T, base::Interval>;
 
   // Not ||: which row is better cannot be predicted.
-  bool is_better(const T& value, const T& best, uint8_t seen) const {
+  template <class Order>
+  bool is_better(const Order& value, const Order& best, uint8_t seen) const {
     const bool less = is_max_ ? value_less(best, value) : value_less(value, best);
     return static_cast<bool>(static_cast<uint8_t>(less) | (~seen & 1));
   }
@@ -390,13 +414,21 @@ class ExtremeColumn : public AggregateColumn {
 
   void offer(uint32_t group, const T& value, bool copy) {
     T& best = values_[group];
-    const bool better = is_better(value, best, seen_[group]);
-    seen_[group] |= 1;
+    uint8_t& seen = seen_[group];
     if constexpr (std::is_same_v<T, base::StringRef>) {
+      const bool better = is_better(value, best, seen);
+      seen |= 1;
       if (better) replace(group, value, copy);
+    } else if constexpr (kIsInterval) {
+      const int128_t length = value.normalized();
+      if (is_better(length, lengths_[group], seen)) {
+        best = value;
+        lengths_[group] = length;
+      }
+      seen = 1;
     } else {
-      static_cast<void>(copy);
-      best = better ? value : best;
+      best = is_better(value, best, seen) ? value : best;
+      seen = 1;
     }
   }
 
@@ -428,7 +460,8 @@ class ExtremeColumn : public AggregateColumn {
 
   bool is_max_;
   GrowingArray<T> values_;
-  GrowingArray<uint8_t> seen_;  // 1: there is a value; kIsCopy: a text that lies in the heap
+  GrowingArray<uint8_t> seen_;      // 1: there is a value; kIsCopy: a text that lies in the heap
+  GrowingArray<int128_t> lengths_;  // of intervals, by which they compare
   QueryHeap heap_;
   size_t copied_bytes_ = 0;     // in the heap
   size_t overtaken_bytes_ = 0;  // of them, texts that are no group's any more

@@ -52,5 +52,10 @@ inline void require_plan(bool condition, const char* reason) {
   fail_query(base::ErrorCode::kInvalidArgument, std::move(message),
              division ? base::SqlState("22012") : state);
 }
+// Of a literal: kernels call it, and are not inlined if they have to make the string themselves.
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_value(const char* message,
+                                                              base::SqlState state = "22003") {
+  fail_value(std::string(message), state);
+}
 
 }  // namespace diptych::olap

@@ -60,12 +60,19 @@ class RowNode : public ExpressionNode {
         results_.values<Result>()[i] = computed;
       }
     });
-    Vector result = results_.view_with_nulls();
+    Vector result = has_nulls(rows.slots) ? results_.view_with_nulls() : results_.view();
     result.string_life = StringLife::kBatch;
     return result;
   }
 
  private:
+  // Loops over vectors without null bits are faster.
+  bool has_nulls(uint32_t slots) {
+    uint64_t nulls = 0;
+    for (uint32_t w = 0; w < words_of(slots); ++w) nulls |= results_.nulls()[w];
+    return nulls != 0;
+  }
+
   void merge_nulls(const std::vector<Vector>& vectors, uint32_t slots) {
     uint64_t* const nulls = results_.nulls();
     std::fill_n(nulls, words_of(slots), 0);

@@ -127,18 +127,31 @@ void right(const RowArguments& a, CountedText* result) {
   append(text.substr(offset_of(a, text, skipped)), result);
 }
 
+// Turns the bytes of each character round, whose last byte comes first.
+void turn_characters(CountedText* text) {
+  const StopSignal& stop = text->get_allocator().stop();
+  char* const bytes = text->data();
+  const size_t size = text->size();
+  uint64_t characters = 0;
+  for (size_t at = 0; at < size; ++at) {
+    stop.check_at(++characters);
+    const size_t last = at;
+    while (at + 1 < size && base::is_utf8_continuation(bytes[at])) ++at;
+    if (at != last) std::reverse(bytes + last, bytes + at + 1);
+  }
+}
+
 void reverse(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   lengthen(text.size(), result);
-  size_t end = text.size();
-  uint64_t characters = 0;
-  for (size_t at = 0; at < text.size();) {
-    result->get_allocator().stop().check_at(++characters);
-    const size_t bytes = character_bytes(text, at);
-    end -= bytes;
-    std::copy_n(text.data() + at, bytes, result->data() + end);
-    at += bytes;
-  }
+  char* const end = result->data() + text.size();
+  bool ascii = true;
+  for_text_pieces(text.size(), result->get_allocator().stop(), [&](size_t at, size_t count) {
+    const std::string_view piece = text.substr(at, count);
+    std::reverse_copy(piece.begin(), piece.end(), end - at - count);
+    ascii = ascii && is_ascii(piece);
+  });
+  if (!ascii) turn_characters(result);
 }
 
 void repeat(const RowArguments& a, CountedText* result) {

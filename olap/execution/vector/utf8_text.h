@@ -1,12 +1,15 @@
-// Characters of UTF-8 texts. Texts are validated when they enter the database (base/utf8.h); a
-// stray byte counts as one character.
+// Characters of UTF-8 texts. Texts are validated when they enter the database (base/utf8.h): what
+// the functions say of other bytes has no meaning, but they read within the text in any case.
 
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "base/utf8.h"
 
 namespace diptych::olap {
 
@@ -35,42 +38,58 @@ inline size_t character_bytes(std::string_view text, size_t at) {
   return std::min(bytes, text.size() - at);
 }
 
-inline constexpr size_t kTextPieceBytes = size_t{1} << 20;
-
-// Passes over at most *count characters from `at` on, many bytes of ASCII at a time. Returns the
-// offset behind them and subtracts their number from *count. Calls check() after each MiB.
-template <class Check>
-size_t pass_characters(std::string_view text, size_t at, int64_t* count, const Check& check) {
-  constexpr size_t kRun = 32;
-  constexpr size_t kSteps = 16;  // before a run is tried again
-  for (const size_t first = at; at < text.size() && *count > 0;) {
-    if (at != first) check();
-    const size_t end = std::min(at + kTextPieceBytes, text.size());
-    while (at<end&& * count> 0) {
-      while (at + kRun <= end && *count >= int64_t{kRun} && is_ascii(text.substr(at, kRun))) {
-        at += kRun;
-        *count -= kRun;
-      }
-      for (size_t i = 0; i < kSteps && at<end&& * count> 0; ++i, --*count) {
-        at += character_bytes(text, at);
-      }
-    }
-  }
-  return at;
+// A bit for each of the eight bytes that is a character's first: the top one of that byte.
+inline uint64_t first_bytes_of(uint64_t bytes) {
+  return (~bytes | (bytes << 1)) & 0x8080'8080'8080'8080;
 }
 
-// For both functions, `check` may throw.
+// Most texts are of ASCII, which is found out faster than their first bytes are counted.
+inline int64_t count_first_bytes(std::string_view text) {
+  if (is_ascii(text)) return static_cast<int64_t>(text.size());
+  int64_t count = 0;
+  uint64_t word = 0;
+  size_t at = 0;
+  for (; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    count += std::popcount(first_bytes_of(word));
+  }
+  for (; at < text.size(); ++at) count += base::is_utf8_continuation(text[at]) ? 0 : 1;
+  return count;
+}
+
+inline constexpr size_t kTextPieceBytes = size_t{1} << 20;
+
+// For the next two functions, `check` may throw. It is called after each MiB.
 template <class Check>
 int64_t count_characters(std::string_view text, const Check& check) {
-  if (text.size() < kTextPieceBytes && is_ascii(text)) return static_cast<int64_t>(text.size());
-  int64_t left = INT64_MAX;
-  pass_characters(text, 0, &left, check);
-  return INT64_MAX - left;
+  int64_t count = 0;
+  for (size_t at = 0; at < text.size(); at += kTextPieceBytes) {
+    if (at != 0) check();
+    count += count_first_bytes(text.substr(at, kTextPieceBytes));
+  }
+  return count;
 }
 // The offset at which character number `n` (from 0) begins; the text's size if n is beyond the end.
 template <class Check>
 size_t offset_of_character(std::string_view text, int64_t n, const Check& check) {
-  return pass_characters(text, 0, &n, check);
+  n = std::max<int64_t>(n, 0);
+  uint64_t word = 0;
+  size_t at = 0;
+  for (; at + sizeof word <= text.size(); at += sizeof word) {
+    if (at % kTextPieceBytes == 0 && at != 0) check();
+    std::memcpy(&word, text.data() + at, sizeof word);
+    uint64_t firsts = first_bytes_of(word);
+    const int count = std::popcount(firsts);
+    if (count > n) {
+      for (; n > 0; --n) firsts &= firsts - 1;
+      return at + static_cast<size_t>(std::countr_zero(firsts)) / 8;
+    }
+    n -= count;
+  }
+  for (; at < text.size(); ++at) {
+    if (!base::is_utf8_continuation(text[at]) && n-- == 0) break;
+  }
+  return at;
 }
 
 inline int64_t count_characters(std::string_view text) {

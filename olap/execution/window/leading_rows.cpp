@@ -180,6 +180,14 @@ bool LeadingRows::may_lead(const Batch& batch, uint32_t k, uint32_t slot) const 
   return order < 0 || (order == 0 && kind_ != WindowKind::kRowNumber);
 }
 
+void LeadingRows::prefetch_bound(uint32_t k, uint32_t count) const {
+  constexpr uint32_t kRowsAhead = 16;
+  constexpr size_t kBoundsMin = 8 * 1024;
+  if (bounds_.size() < kBoundsMin || k + kRowsAhead >= count) return;
+  const uint32_t partition = numbers_[k + kRowsAhead];
+  if (partition < bounds_.size()) __builtin_prefetch(&bounds_[partition], 1);
+}
+
 void LeadingRows::append(const Batch& batch) {
   const Selection& rows = *batch.selection;
   find_partitions(batch);
@@ -187,6 +195,7 @@ void LeadingRows::append(const Batch& batch) {
   const auto stored = static_cast<uint32_t>(rows_.row_count());
   added_.clear();
   for (uint32_t k = 0; k < rows.count; ++k) {
+    prefetch_bound(k, rows.count);
     const uint32_t partition = numbers_[k];
     if (partition >= bounds_.size()) {
       bounds_.resize(partition + 1, Bound());

@@ -82,6 +82,8 @@ class LeadingRows {
   int order_to(const Batch& batch, uint32_t slot, uint32_t row) const;
   int order_of_equal_prefixes(uint32_t a, uint32_t b) const;  // of two rows of rows_
   bool are_ranked_alike(const Candidate& a, const Candidate& b) const;
+  // Bounds beyond the near caches are asked for some rows before the k-th of `count` needs its own.
+  void prefetch_bound(uint32_t k, uint32_t count) const;
   // False if the k-th selected row, which is in the slot, cannot lead its partition.
   bool may_lead(const Batch& batch, uint32_t k, uint32_t slot) const;
   void keep_added(const Batch& batch);

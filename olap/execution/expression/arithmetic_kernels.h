@@ -204,6 +204,40 @@ struct ModuloOperation {
   }
 };
 
+// Operations on the bits of BIGINTs; of an INT's bits, the lower half is kept.
+template <class Function>
+struct BitOperation {
+  static constexpr bool kCheap = true;
+  static const char* message(PhysicalType type) { return out_of_range(type); }
+  template <class Integer>
+  static uint64_t apply(int64_t a, int64_t b, Integer* result) {
+    *result = static_cast<Integer>(Function()(a, b));
+    return 0;
+  }
+};
+
+// Functions of one number, as operations of one operand.
+struct AbsoluteOperation {
+  static uint64_t apply(double a, double* result) {
+    *result = std::fabs(a);  // of -0, too
+    return 0;
+  }
+  template <class Integer>
+  static uint64_t apply(Integer a, Integer* result) {
+    const uint64_t fault = SubtractOperation::apply(Integer{0}, a, result);
+    const bool negative = a < 0;
+    *result = negative ? *result : a;
+    return negative ? fault : 0;
+  }
+};
+
+struct SignOperation {
+  static uint64_t apply(double a, double* result) {
+    *result = static_cast<double>(a > 0) - static_cast<double>(a < 0);
+    return 0;
+  }
+};
+
 template <class Operation, class Operand, class Outcome>
 concept HasNarrow = std::is_integral_v<Operand> && std::is_same_v<Operand, Outcome> && requires {
   Operation::narrow(int32_t{}, int32_t{});

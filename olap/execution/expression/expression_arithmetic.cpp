@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/expression/expression_nodes.h"
@@ -361,6 +362,52 @@ class NumberNode : public ExpressionNode {
   VectorBuffer results_;
 };
 
+// An operation of one number, which is cheap and cannot trap.
+template <class Operation, class T>
+class OneNumberNode : public ExpressionNode {
+ public:
+  explicit OneNumberNode(NodePtr child)
+      : ExpressionNode(child->type()), child_(std::move(child)), results_(type()) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = child_->evaluate(input, rows);
+    const T* const from = vector.as<T>();
+    T* const to = results_.values<T>();
+    uint64_t faults = 0;
+    for_slots(rows, [&](uint32_t i) { faults |= Operation::apply(from[i], &to[i]); });
+    if ((faults & kFault) != 0) require_no_live_fault(vector, rows);
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    return result;
+  }
+
+ private:
+  void require_no_live_fault(const Vector& vector, const Selection& rows) {
+    for_selected(rows, [&](uint32_t i) {
+      T ignored;
+      const bool fault = (Operation::apply(vector.as<T>()[i], &ignored) & kFault) != 0;
+      if (fault && !vector.is_null(i)) fail_value(out_of_range(type()));
+    });
+  }
+
+  NodePtr child_;
+  VectorBuffer results_;
+};
+
+NodePtr make_absolute(NodePtr child) {
+  switch (child->type()) {
+    case PhysicalType::kInt32:
+      return std::make_unique<OneNumberNode<AbsoluteOperation, int32_t>>(std::move(child));
+    case PhysicalType::kInt64:
+      return std::make_unique<OneNumberNode<AbsoluteOperation, int64_t>>(std::move(child));
+    case PhysicalType::kInt128:
+      return std::make_unique<OneNumberNode<AbsoluteOperation, int128_t>>(std::move(child));
+    case PhysicalType::kDouble:
+      return std::make_unique<OneNumberNode<AbsoluteOperation, double>>(std::move(child));
+    default: fail_plan("abs is of a number");
+  }
+}
+
 template <class T, class F>
 NodePtr make_number(NodePtr child, F function) {
   const PhysicalType type = child->type();
@@ -416,21 +463,6 @@ NodePtr make_decimal_rounding(const Expression& expression, NodePtr child,
                                static_cast<uint32_t>(to.scale - kept), std::move(child));
 }
 
-template <class T>
-NodePtr make_absolute(NodePtr child) {
-  return make_number<T>(std::move(child), [](T x) {
-    if constexpr (std::is_same_v<T, double>) {
-      return std::fabs(x);  // of -0, too
-    } else {
-      T negated;
-      if (__builtin_sub_overflow(T{0}, x, &negated)) {
-        fail_value(sizeof(T) == sizeof(int32_t) ? kIntegerOutOfRange : kBigIntOutOfRange);
-      }
-      return x < 0 ? negated : x;
-    }
-  });
-}
-
 // To as many digits as each row says, of a wide decimal that keeps its scale.
 NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> children,
                              const QueryLimits& limits) {
@@ -473,12 +505,28 @@ NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> 
   NodePtr child = std::move(children[0]);
   if (expression.function != Function::kAbs)
     return make_rounding(expression, std::move(child), limits);
-  switch (child->type()) {
-    case PhysicalType::kInt32: return make_absolute<int32_t>(std::move(child));
-    case PhysicalType::kInt64: return make_absolute<int64_t>(std::move(child));
-    case PhysicalType::kInt128: return make_absolute<int128_t>(std::move(child));
-    case PhysicalType::kDouble: return make_absolute<double>(std::move(child));
-    default: fail_plan("abs is of a number");
+  return make_absolute(std::move(child));
+}
+
+NodePtr make_sign(NodePtr child) {
+  require_plan(child->type() == PhysicalType::kDouble, "sign is of a DOUBLE");
+  return std::make_unique<OneNumberNode<SignOperation, double>>(std::move(child));
+}
+
+NodePtr make_bit_function(Function function, PhysicalType type, std::vector<NodePtr> children) {
+  const auto of = [&](auto operation) -> NodePtr {
+    using Operation = BitOperation<decltype(operation)>;
+    if (type == PhysicalType::kInt32) {
+      return make_node<Operation, int64_t, int32_t>(type, std::move(children));
+    }
+    return make_node<Operation, int64_t>(type, std::move(children));
+  };
+  switch (function) {
+    case Function::kBitAnd: return of(std::bit_and<int64_t>());
+    case Function::kBitOr: return of(std::bit_or<int64_t>());
+    case Function::kBitXor: return of(std::bit_xor<int64_t>());
+    case Function::kShiftLeft: return of([](int64_t a, int64_t b) { return a << (b & 63); });
+    default: return of([](int64_t a, int64_t b) { return a >> (b & 63); });
   }
 }
 

@@ -56,6 +56,9 @@ NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> ch
                            const QueryLimits& limits);
 NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children,
                              const QueryLimits& limits);
+NodePtr make_sign(NodePtr child);
+// kBitAnd, kBitOr, kBitXor, kShiftLeft, kShiftRight: of BIGINTs, as a BIGINT or INT.
+NodePtr make_bit_function(Function function, PhysicalType type, std::vector<NodePtr> children);
 
 // expression_by_entry.cpp: computes `node`, which reads only the text column `column`, once for
 // each dictionary entry

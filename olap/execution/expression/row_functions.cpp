@@ -171,6 +171,12 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
   if (NodePtr interval = make_interval_function(function, &children, limits)) return interval;
   switch (function) {
     case Function::kLikePattern: return make_like_pattern(std::move(children), limits);
+    case Function::kSign: return make_sign(std::move(children[0]));
+    case Function::kBitAnd:
+    case Function::kBitOr:
+    case Function::kBitXor:
+    case Function::kShiftLeft:
+    case Function::kShiftRight: return make_bit_function(function, type, std::move(children));
     case Function::kFactorial:
       return make_row_node<int128_t>(
           type, std::move(children), limits,

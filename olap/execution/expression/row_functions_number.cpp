@@ -175,15 +175,6 @@ IntegerRowFunction find_whole_number_function(Function function) {
     case Function::kWidthBucket: return width_bucket;
     case Function::kGcd: return greatest_divisor;
     case Function::kLcm: return least_multiple;
-    case Function::kBitAnd:
-      return [](const RowArguments& a) { return a.integer(0) & a.integer(1); };
-    case Function::kBitOr: return [](const RowArguments& a) { return a.integer(0) | a.integer(1); };
-    case Function::kBitXor:
-      return [](const RowArguments& a) { return a.integer(0) ^ a.integer(1); };
-    case Function::kShiftLeft:
-      return [](const RowArguments& a) { return a.integer(0) << (a.integer(1) & 63); };
-    case Function::kShiftRight:
-      return [](const RowArguments& a) { return a.integer(0) >> (a.integer(1) & 63); };
     default: return nullptr;
   }
 }
@@ -200,11 +191,6 @@ NumberRowFunction find_number_function(Function function) {
       };
     case Function::kLn: return logarithm<natural>;
     case Function::kLog10: return logarithm<decadic>;
-    case Function::kSign:
-      return [](const RowArguments& a) {
-        const double x = a.number(0);
-        return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
-      };
     default: return nullptr;
   }
 }

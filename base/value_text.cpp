@@ -23,14 +23,29 @@ char* write_number(uint32_t number, unsigned width, char* to) {
   return to;
 }
 
+// Of a number below 100.
+char* write_two(uint32_t number, char* to) {
+  *to++ = static_cast<char>('0' + number / 10);
+  *to++ = static_cast<char>('0' + number % 10);
+  return to;
+}
+
+char* write_year(int32_t year, char* to) {
+  if (year >= 0 && year < 10'000) [[likely]] {
+    to = write_two(static_cast<uint32_t>(year) / 100, to);
+    return write_two(static_cast<uint32_t>(year) % 100, to);
+  }
+  if (year < 0) *to++ = '-';
+  return write_number(static_cast<uint32_t>(std::abs(year)), year < 0 ? 3 : 4, to);
+}
+
 char* write_date(Date date, char* to) {
   const CivilDate civil = civil_from_date(date);
-  if (civil.year < 0) *to++ = '-';
-  to = write_number(static_cast<uint32_t>(std::abs(civil.year)), civil.year < 0 ? 3 : 4, to);
+  to = write_year(civil.year, to);
   *to++ = '-';
-  to = write_number(civil.month, 2, to);
+  to = write_two(civil.month, to);
   *to++ = '-';
-  return write_number(civil.day, 2, to);
+  return write_two(civil.day, to);
 }
 
 // The fewest digits that mean the number, with an exponent from 1e15 on and below 1e-4.
@@ -83,11 +98,11 @@ std::string to_string(Timestamp timestamp) {
   char text[64];
   char* to = write_date(Date{static_cast<int32_t>(days)}, text);
   *to++ = ' ';
-  to = write_number(seconds / 3600, 2, to);
+  to = write_two(seconds / 3600, to);
   *to++ = ':';
-  to = write_number(seconds / 60 % 60, 2, to);
+  to = write_two(seconds / 60 % 60, to);
   *to++ = ':';
-  to = write_number(seconds % 60, 2, to);
+  to = write_two(seconds % 60, to);
   if (const auto fraction = static_cast<uint32_t>(micros % kMicrosPerSecond); fraction != 0) {
     *to++ = '.';
     to = write_number(fraction, 6, to);

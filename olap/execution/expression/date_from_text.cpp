@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/types.h"
 #include "olap/date_range.h"
 #include "olap/execution/expression/date_parts.h"
-#include "olap/execution/expression/row_functions.h"
+#include "olap/execution/expression/row_node.h"
 #include "olap/execution/limits/query_failure.h"
 
 namespace diptych::olap {
@@ -78,14 +79,20 @@ struct ToRead {
     size_t found = kCount;
     for (size_t i = 0; i < kCount; ++i) {
       const std::string_view name = names[i].substr(0, letters == 0 ? names[i].size() : letters);
-      std::string upper(name);
-      for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
       const bool longer = found == kCount || name.size() > names[found].size();
-      if (longer && starts_with_any_case(rest, upper)) found = i;
+      if (longer && begins_with(name)) found = i;
     }
     if (found == kCount) fail(field);
     rest.remove_prefix(letters == 0 ? names[found].size() : letters);
     return found;
+  }
+
+ private:
+  bool begins_with(std::string_view name) const {
+    const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; };
+    return rest.size() >= name.size() &&
+           std::equal(name.begin(), name.end(), rest.begin(),
+                      [&](char a, char b) { return upper(a) == upper(b); });
   }
 };
 
@@ -258,16 +265,14 @@ int64_t days_of(ReadMoment m, const ToRead& input) {
   if (in_year) m.month = m.day = 1;
   m.month = std::max<int64_t>(m.month, 1);
   m.day = std::max<int64_t>(m.day, 1);
-  if (m.year < 1 || m.year > kReadYearMax || m.month > 12 || m.day > 31) fail_range(input);
-  const base::CivilDate civil{static_cast<int32_t>(m.year), static_cast<uint32_t>(m.month),
-                              static_cast<uint32_t>(m.day)};
-  const base::Date first = base::date_from_civil(civil);
-  const base::CivilDate back = base::civil_from_date(first);
-  if (back.month != civil.month || back.day != civil.day) fail_range(input);
-  if (!in_year) return first.days;
-  if (m.day_of_year > base::WideCivilDay::first_of(civil.year + 1, 1) - first.days)
-    fail_range(input);
-  return int64_t{first.days} + m.day_of_year - 1;
+  if (m.year < 1 || m.year > kReadYearMax || m.month > 12) fail_range(input);
+  const auto year = static_cast<int32_t>(m.year);
+  const auto month = static_cast<int32_t>(m.month);
+  if (m.day > base::CivilDay::days_in_month(year, month)) fail_range(input);
+  const int64_t first = base::CivilDay::first_of(year, month);
+  if (!in_year) return first + m.day - 1;
+  if (m.day_of_year > base::CivilDay::first_of(year + 1, 1) - first) fail_range(input);
+  return first + m.day_of_year - 1;
 }
 
 int64_t moment_of(const ReadMoment& m, const ToRead& input) {
@@ -312,67 +317,142 @@ bool ends_number(std::string_view pattern) {
   return std::isdigit(static_cast<unsigned char>(pattern[0])) == 0;
 }
 
-// Names the letters from `first` on that are no field.
-[[noreturn]] void fail_unknown(char first, std::string_view pattern) {
-  std::string letters(1, first);
-  while (!pattern.empty() && std::isalpha(static_cast<unsigned char>(pattern[0])) != 0 &&
-         field_at(pattern) == nullptr) {
-    letters += pattern[0];
-    pattern.remove_prefix(1);
+// The letters that the pattern begins with and that are no field; at least one.
+std::string_view unknown_letters(std::string_view pattern) {
+  size_t count = 1;
+  while (count < pattern.size() && std::isalpha(static_cast<unsigned char>(pattern[count])) != 0 &&
+         field_at(pattern.substr(count)) == nullptr) {
+    ++count;
   }
+  return pattern.substr(0, count);
+}
+
+[[noreturn]] void fail_unknown(std::string_view letters) {
   fail_query(base::ErrorCode::kUnsupported,
              fmt::format("to_date and to_timestamp do not know \"{}\" in a pattern; text that is "
                          "no field stands in quotes there",
                          letters));
 }
 
+// What a pattern says of one piece of a text.
+struct ReadStep {
+  enum class Kind : uint8_t {
+    kNothing,
+    kField,
+    kAny,        // one character of the text, whatever it is
+    kBlank,      // blanks, any number
+    kSeparator,  // the same and one separator, if there is one
+    kUnknown     // `letters`, which fail the query where the text goes on
+  };
+  Kind kind = Kind::kNothing;
+  bool whole_number = false;
+  bool ordinal = false;
+  const ToReadField* field = nullptr;
+  std::string_view letters;
+};
+
 // A separator of the pattern stands for one of the text, or none; a character in quotes, a digit
 // or one that is not ASCII for any. `quoted` is turned by quotes.
-void read_other(std::string_view* pattern, ToRead* input, bool* quoted) {
-  const char c = pattern->front();
+ReadStep take_other(std::string_view* pattern, bool* quoted) {
+  using Kind = ReadStep::Kind;
+  const std::string_view whole = *pattern;
+  const char c = whole.front();
   pattern->remove_prefix(1);
   if (c == '"') {
     *quoted = !*quoted;
-    return;
-  }
-  if (!*quoted && std::isalpha(static_cast<unsigned char>(c)) != 0) {
-    fail_unknown(c, *pattern);
+    return {};
   }
   if (*quoted) {
     if (c == '\\' && !pattern->empty()) pattern->remove_prefix(1);
-    if (!input->rest.empty()) input->rest.remove_prefix(1);
-    return;
+    return {Kind::kAny};
   }
-  const bool separator = is_separator(c);
-  if (separator) input->skip_blanks();
-  const bool taken =
-      !input->rest.empty() && (!separator || (c != ' ' && is_separator(input->rest[0])));
-  if (taken) input->rest.remove_prefix(1);
+  if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+    return {Kind::kUnknown, false, false, nullptr, unknown_letters(whole)};
+  }
+  if (is_separator(c)) return {c == ' ' ? Kind::kBlank : Kind::kSeparator};
+  return {Kind::kAny};
 }
+
+// Takes the pattern's first step.
+ReadStep take_step(std::string_view* pattern, bool* quoted) {
+  const bool plain = !*quoted && takes_prefix(pattern);
+  if (pattern->empty()) return {};
+  const ToReadField* const field = *quoted ? nullptr : field_at(*pattern);
+  if (field == nullptr) return take_other(pattern, quoted);
+  pattern->remove_prefix(field->name.size());
+  const bool ordinal = starts_with_any_case(*pattern, "TH");
+  if (ordinal) pattern->remove_prefix(2);
+  return {ReadStep::Kind::kField, plain || ordinal || ends_number(*pattern),
+          ordinal && field->digits, field};
+}
+
+void read_step(const ReadStep& step, ToRead* input, ReadMoment* moment) {
+  switch (step.kind) {
+    case ReadStep::Kind::kNothing: break;
+    case ReadStep::Kind::kField:
+      input->whole_number = step.whole_number;
+      step.field->read(input, moment, step.field->name);
+      if (step.ordinal) input->rest.remove_prefix(std::min<size_t>(2, input->rest.size()));
+      break;
+    case ReadStep::Kind::kAny: input->rest.remove_prefix(1); break;
+    case ReadStep::Kind::kBlank: input->skip_blanks(); break;
+    case ReadStep::Kind::kSeparator:
+      input->skip_blanks();
+      if (!input->rest.empty() && is_separator(input->rest[0])) input->rest.remove_prefix(1);
+      break;
+    case ReadStep::Kind::kUnknown: fail_unknown(step.letters);
+  }
+}
+
+// ReadPattern: a pattern, which is mostly the same for all rows and then taken apart once. Longer
+// ones than anybody writes are not, as their steps would take memory that nobody counts.
+class ReadPattern {
+ public:
+  // Where the text ends, the rest of the pattern counts for nothing.
+  int64_t read(std::string_view pattern, std::string_view text) {
+    ToRead input{text, text};
+    ReadMoment moment;
+    if (pattern.size() > kBytesKeptMax) {
+      bool quoted = false;
+      while (!pattern.empty() && !input.rest.empty()) {
+        read_step(take_step(&pattern, &quoted), &input, &moment);
+      }
+      return moment_of(moment, input);
+    }
+    if (pattern != written_) compile(pattern);
+    for (const ReadStep& step : steps_) {
+      if (input.rest.empty()) break;
+      read_step(step, &input, &moment);
+    }
+    return moment_of(moment, input);
+  }
+
+ private:
+  static constexpr size_t kBytesKeptMax = 1024;
+
+  void compile(std::string_view pattern) {
+    written_ = pattern;
+    steps_.clear();
+    bool quoted = false;
+    for (std::string_view rest = written_; !rest.empty();) {
+      const ReadStep step = take_step(&rest, &quoted);
+      if (step.kind != ReadStep::Kind::kNothing) steps_.push_back(step);
+      if (step.kind == ReadStep::Kind::kUnknown) break;
+    }
+  }
+
+  std::string written_;
+  std::vector<ReadStep> steps_;  // of written_: this object is not moved any more
+};
 
 }  // namespace
 
-// Where the text ends, the rest of the pattern counts for nothing.
-int64_t moment_from_text(const RowArguments& arguments) {
-  ToRead input{arguments.text(0), arguments.text(0)};
-  std::string_view pattern = arguments.text(1);
-  ReadMoment moment;
-  bool quoted = false;
-  while (!pattern.empty() && !input.rest.empty()) {
-    const bool plain = !quoted && takes_prefix(&pattern);
-    const ToReadField* const field = quoted ? nullptr : field_at(pattern);
-    if (field == nullptr) {
-      if (!pattern.empty()) read_other(&pattern, &input, &quoted);
-      continue;
-    }
-    pattern.remove_prefix(field->name.size());
-    const bool ordinal = starts_with_any_case(pattern, "TH");
-    if (ordinal) pattern.remove_prefix(2);
-    input.whole_number = plain || ordinal || ends_number(pattern);
-    field->read(&input, &moment, field->name);
-    if (ordinal && field->digits) input.rest.remove_prefix(std::min<size_t>(2, input.rest.size()));
-  }
-  return moment_of(moment, input);
+NodePtr make_moment_from_text(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<int64_t>(
+      PhysicalType::kInt64, std::move(children), limits,
+      [pattern = ReadPattern()](const RowArguments& a, VectorTexts*) mutable {
+        return pattern.read(a.text(1), a.text(0));
+      });
 }
 
 }  // namespace diptych::olap

@@ -50,23 +50,48 @@ int128_t epoch_of(const Interval& i) {
   return int128_t{quarter_days} * kMicrosOfQuarterDay + i.micros;
 }
 
-// Millionths of the field.
-int128_t field_of(const Interval& i, std::string_view field) {
-  const auto whole = [](int64_t value) { return int128_t{value} * 1'000'000; };
-  if (field == "epoch") return epoch_of(i);
-  if (field == "second") return i.micros % kMicrosPerMinute;
-  if (field == "milliseconds") return int128_t{i.micros % kMicrosPerMinute} * 1000;
-  if (field == "microseconds") return whole(i.micros % kMicrosPerMinute);
-  if (field == "minute") return whole(i.micros % kMicrosPerHour / kMicrosPerMinute);
-  if (field == "hour") return whole(i.micros / kMicrosPerHour);
-  if (field == "day") return whole(i.days);
-  if (field == "month") return whole(i.months % 12);
-  if (field == "quarter") return whole(i.months % 12 / 3 + 1);
-  if (field == "year") return whole(i.months / 12);
-  if (field == "decade") return whole(i.months / 120);
-  if (field == "century") return whole(i.months / 1200);
-  if (field == "millennium") return whole(i.months / 12'000);
-  fail_value(fmt::format("unit \"{}\" not supported for type interval", field), "0A000");
+int128_t millionths(int64_t value) {
+  return int128_t{value} * 1'000'000;
+}
+
+struct IntervalField {
+  std::string_view name;
+  int128_t (*millionths)(const Interval& i);
+};
+
+constexpr IntervalField kIntervalFields[] = {
+    {"epoch", epoch_of},
+    {"second", [](const Interval& i) { return int128_t{i.micros % kMicrosPerMinute}; }},
+    {"milliseconds",
+     [](const Interval& i) { return int128_t{i.micros % kMicrosPerMinute} * 1000; }},
+    {"microseconds", [](const Interval& i) { return millionths(i.micros % kMicrosPerMinute); }},
+    {"minute",
+     [](const Interval& i) { return millionths(i.micros % kMicrosPerHour / kMicrosPerMinute); }},
+    {"hour", [](const Interval& i) { return millionths(i.micros / kMicrosPerHour); }},
+    {"day", [](const Interval& i) { return millionths(i.days); }},
+    {"month", [](const Interval& i) { return millionths(i.months % 12); }},
+    {"quarter", [](const Interval& i) { return millionths(i.months % 12 / 3 + 1); }},
+    {"year", [](const Interval& i) { return millionths(i.months / 12); }},
+    {"decade", [](const Interval& i) { return millionths(i.months / 120); }},
+    {"century", [](const Interval& i) { return millionths(i.months / 1200); }},
+    {"millennium", [](const Interval& i) { return millionths(i.months / 12'000); }},
+};
+
+const IntervalField& interval_field(std::string_view name) {
+  for (const IntervalField& field : kIntervalFields) {
+    if (field.name == name) return field;
+  }
+  fail_value(fmt::format("unit \"{}\" not supported for type interval", name), "0A000");
+}
+
+NodePtr make_interval_extract(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<int128_t>(PhysicalType::kInt128, std::move(children), limits,
+                                 [field = static_cast<const IntervalField*>(nullptr)](
+                                     const RowArguments& a, VectorTexts*) mutable {
+                                   // It is a literal, the same for all rows.
+                                   if (field == nullptr) field = &interval_field(a.text(1));
+                                   return field->millionths(a.interval(0));
+                                 });
 }
 
 // The origin, or a multiple of the stride from it, at or before the moment.
@@ -152,9 +177,7 @@ NodePtr make_interval_function(Function function, std::vector<NodePtr>* children
                                     });
     case Function::kExtractField:
       if ((*children)[0]->type() != PhysicalType::kInterval) return nullptr;
-      return make_row_node<int128_t>(
-          PhysicalType::kInt128, std::move(*children), limits,
-          [](const RowArguments& a, VectorTexts*) { return field_of(a.interval(0), a.text(1)); });
+      return make_interval_extract(std::move(*children), limits);
     default: return nullptr;
   }
 }

@@ -171,6 +171,8 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
   if (NodePtr interval = make_interval_function(function, &children, limits)) return interval;
   switch (function) {
     case Function::kLikePattern: return make_like_pattern(std::move(children), limits);
+    case Function::kToChar: return make_moment_to_char(std::move(children), limits);
+    case Function::kToTimestamp: return make_moment_from_text(std::move(children), limits);
     case Function::kSign: return make_sign(std::move(children[0]));
     case Function::kBitAnd:
     case Function::kBitOr:
@@ -197,9 +199,6 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
     return make_texts(std::move(children), limits, found);
   }
   if (const auto found = find_number_text_function(function)) {
-    return make_texts(std::move(children), limits, found);
-  }
-  if (const auto found = find_date_text_function(function)) {
     return make_texts(std::move(children), limits, found);
   }
   if (const auto found = find_integer_function(function)) {

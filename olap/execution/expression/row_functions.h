@@ -65,16 +65,18 @@ NumberRowFunction find_number_function(Function function);
 IntegerRowFunction find_whole_number_function(Function function);
 base::int128_t factorial(int64_t number);
 TextRowFunction find_number_text_function(Function function);
-TextRowFunction find_date_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);
-int64_t moment_from_text(const RowArguments& arguments);  // to_timestamp(text, pattern)
-base::Interval age_between(int64_t to, int64_t from);     // TIMESTAMPs
+base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs
 
 // Returns nullptr, and leaves the children, if the function is not one of regular expressions.
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
                             const QueryLimits& limits);
 
-// Likewise for functions of intervals.
+// to_char(TIMESTAMP, pattern) and to_timestamp(text, pattern).
+NodePtr make_moment_to_char(std::vector<NodePtr> children, const QueryLimits& limits);
+NodePtr make_moment_from_text(std::vector<NodePtr> children, const QueryLimits& limits);
+
+// As make_regex_function() for functions of intervals.
 NodePtr make_interval_function(Function function, std::vector<NodePtr>* children,
                                const QueryLimits& limits);
 

@@ -29,13 +29,12 @@ int64_t make_date(const RowArguments& a) {
   const int64_t year = a.integer(0);
   const int64_t month = a.integer(1);
   const int64_t day = a.integer(2);
-  const bool plausible = year >= 1 && year <= 9999 && month >= 1 && month <= 12 && day >= 1;
-  if (plausible && day <= 31) {
-    const base::CivilDate civil{static_cast<int32_t>(year), static_cast<uint32_t>(month),
-                                static_cast<uint32_t>(day)};
-    const base::Date date = base::date_from_civil(civil);
-    const base::CivilDate back = base::civil_from_date(date);
-    if (back.month == civil.month && back.day == civil.day) return date.days;
+  if (year >= 1 && year <= 9999 && month >= 1 && month <= 12 && day >= 1) {
+    const auto in_year = static_cast<int32_t>(year);
+    const auto in_month = static_cast<int32_t>(month);
+    if (day <= base::CivilDay::days_in_month(in_year, in_month)) {
+      return base::CivilDay::first_of(in_year, in_month) + day - 1;
+    }
   }
   fail_value(fmt::format("date field value out of range: {}-{:02}-{:02}", year, month, day),
              "22008");
@@ -119,7 +118,6 @@ IntegerRowFunction find_date_function(Function function) {
     case Function::kMakeDate: return make_date;
     case Function::kMakeTimestamp: return make_timestamp;
     case Function::kSecondsAsTimestamp: return seconds_as_timestamp;
-    case Function::kToTimestamp: return moment_from_text;
     default: return nullptr;
   }
 }

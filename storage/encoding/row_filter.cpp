@@ -182,4 +182,14 @@ bool in_ranges(std::span<const KeyRange> ranges, int64_t key) {
   return above != ranges.begin() && key <= std::prev(above)->last;
 }
 
+std::optional<TextSet> as_points(std::span<const TextRange> ranges) {
+  std::vector<std::string> texts;
+  texts.reserve(ranges.size());
+  for (const TextRange& range : ranges) {
+    if (!range.is_point()) return std::nullopt;
+    texts.push_back(range.first);
+  }
+  return TextSet(std::move(texts));
+}
+
 }  // namespace diptych::storage::encoding

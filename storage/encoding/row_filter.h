@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -22,6 +23,7 @@
 #include "base/string_ref.h"
 #include "storage/encoding/codes.h"
 #include "storage/encoding/predicate.h"
+#include "storage/encoding/text_set.h"
 
 namespace diptych::storage::encoding {
 
@@ -90,6 +92,9 @@ class TextFilter final : public RowFilter {
   Holds holds_;
 };
 
+// The texts of ranges of one text each; nothing if one holds more.
+std::optional<TextSet> as_points(std::span<const TextRange> ranges);
+
 // holds(text_of(row)): whether the row passes.
 template <class TextOf, class Holds>
   requires std::is_invocable_r_v<bool, Holds, std::invoke_result_t<TextOf, uint32_t>>
@@ -103,6 +108,12 @@ RowAnswer filter_texts(TextOf text_of, std::span<const TextRange> ranges) {
   if (ranges.size() == 1) {
     return filter_texts(std::move(text_of),
                         [range = ranges[0]](std::string_view text) { return range.holds(text); });
+  }
+  constexpr size_t kSearchedMax = 4;  // which a search is faster in than a hash of the whole text
+  if (std::optional<TextSet> points = as_points(ranges); points && ranges.size() > kSearchedMax) {
+    return filter_texts(std::move(text_of), [own = std::move(*points)](std::string_view text) {
+      return own.holds(text);
+    });
   }
   return filter_texts(std::move(text_of),
                       [own = std::vector(ranges.begin(), ranges.end())](std::string_view text) {

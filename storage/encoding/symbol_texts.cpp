@@ -12,10 +12,9 @@
 #include <bit>
 #include <cstring>
 
-#include <xxhash.h>
-
 #include "storage/encoding/codec.h"
 #include "storage/encoding/text_positions.h"
+#include "storage/encoding/text_set.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -24,61 +23,40 @@ const SymbolBytes& symbols_of(const ChunkHeader& chunk) {
   return *chunk.array<SymbolBytes>(chunk.table_offset);
 }
 
+// The codes of the texts of some ranges of one text each.
+std::vector<std::string> codes_of_points(const ChunkHeader& chunk,
+                                         std::span<const TextRange> ranges) {
+  const SymbolTable table = SymbolTable::of(symbols_of(chunk));
+  std::vector<std::string> wanted;
+  wanted.reserve(ranges.size());
+  for (const TextRange& range : ranges) {
+    std::string codes(SymbolTable::compressed_max(range.first.size()), '\0');
+    codes.resize(table.compress(range.first, reinterpret_cast<uint8_t*>(codes.data())));
+    wanted.push_back(std::move(codes));
+  }
+  return wanted;
+}
+
 // Equal texts have equal codes.
 class SymbolFilter final : public RowFilter {
  public:
   // Ranges of one text each.
   SymbolFilter(const ChunkHeader& chunk, std::span<const TextRange> ranges)
-      : positions_(chunk), codes_(chunk.array<char>(chunk.text_offset)) {
-    const SymbolTable table = SymbolTable::of(symbols_of(chunk));
-    for (const TextRange& range : ranges) {
-      std::string codes(SymbolTable::compressed_max(range.first.size()), '\0');
-      codes.resize(table.compress(range.first, reinterpret_cast<uint8_t*>(codes.data())));
-      wanted_.push_back(std::move(codes));
-    }
-    slots_.resize(std::bit_ceil(kSlotsAText * wanted_.size()));
-    for (uint32_t number = 0; number < wanted_.size(); ++number) {
-      const uint64_t hash = hash_of(wanted_[number]);
-      size_t at = hash & (slots_.size() - 1);
-      while (slots_[at].number != kFree) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = {static_cast<uint32_t>(hash >> 32), number};
-    }
-  }
+      : positions_(chunk),
+        codes_(chunk.array<char>(chunk.text_offset)),
+        wanted_(codes_of_points(chunk, ranges)) {}
 
  private:
-  static constexpr uint32_t kFree = UINT32_MAX;
-  static constexpr size_t kSlotsAText = 4;
-
-  struct Slot {
-    uint32_t tag = 0;  // the hash's upper half
-    uint32_t number = kFree;
-  };
-
-  static uint64_t hash_of(std::string_view codes) {
-    return XXH3_64bits(codes.data(), codes.size());
-  }
-
   void select(uint32_t first, uint32_t count, const uint64_t* wanted,
               uint64_t* passing) const override {
     positions_.select(first, count, wanted, passing, [&](uint64_t start, uint32_t length) {
-      return is_wanted(std::string_view(codes_ + start, length));
+      return wanted_.holds(std::string_view(codes_ + start, length));
     });
-  }
-
-  bool is_wanted(std::string_view codes) const {
-    if (wanted_.size() == 1) return codes == wanted_[0];
-    const uint64_t hash = hash_of(codes);
-    size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at].number != kFree; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].tag == hash >> 32 && wanted_[slots_[at].number] == codes) return true;
-    }
-    return false;
   }
 
   TextPositions positions_;
   const char* codes_;
-  std::vector<std::string> wanted_;
-  std::vector<Slot> slots_;  // by hash
+  TextSet wanted_;
 };
 
 size_t room_for(uint32_t codes) {

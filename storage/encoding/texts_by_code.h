@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -54,10 +55,12 @@ class TextsByCode : public TextCodec {
 
   RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
+    uint64_t end = 0;
     for (const TextRange& range : ranges) {
-      const uint64_t first = lower_entry(chunk, range.first);
-      const uint64_t end = range.end ? lower_entry(chunk, *range.end) : chunk.entries;
+      const uint64_t first = lower_entry_from(end, chunk, range.first);
+      end = range.end ? lower_entry_from(first, chunk, *range.end) : chunk.entries;
       if (first < end) code_ranges.push_back({first, end - 1});
+      if (end == chunk.entries) break;
     }
     return filter_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
   }
@@ -92,6 +95,18 @@ class TextsByCode : public TextCodec {
   // The first code whose text is not below this one.
   static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
     return first_code(chunk.entries, [&](uint64_t code) { return Entry()(chunk, code) < text; });
+  }
+  // The same, and not below `from`; the constants of a long IN are near each other in the table.
+  static uint64_t lower_entry_from(uint64_t from, const ChunkHeader& chunk, std::string_view text) {
+    if (from == 0) return lower_entry(chunk, text);
+    uint64_t count = 1;  // of entries among which it is
+    while (from + count <= chunk.entries && Entry()(chunk, from + count - 1) < text) {
+      from += count;
+      count *= 2;
+    }
+    count = std::min(count, chunk.entries - from);
+    return from +
+           first_code(count, [&](uint64_t code) { return Entry()(chunk, from + code) < text; });
   }
 };
 

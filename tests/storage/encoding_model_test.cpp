@@ -242,7 +242,8 @@ void ask(const std::vector<Constant>& constants, Random* random, Of of, Make mak
                           [=](const Cell& cell) { return !between(cell); }});
     std::vector<Constant> list;
     std::vector<decltype(make(low))> made;
-    for (uint64_t count = (*random)() % 12; count > 0; --count) list.push_back(any());
+    const uint64_t count = (*random)() % (i == 0 ? 150 : 12);
+    while (list.size() < count) list.push_back(any());
     made.reserve(list.size());
     for (const Constant& each : list) made.push_back(make(each));
     const auto in = [=](const Cell& cell) {

@@ -437,8 +437,7 @@ base::Error ExpressionBinder::unknown_function(const PgQuery__FuncCall& call,
     types += (types.empty() ? "" : ", ") + type_name_of(*argument);
   }
   if (name == "array_agg") {
-    return source_.wrong(
-        call.location, "array_agg() is not supported: string_agg() puts values together", "0A000");
+    return source_.unsupported(call.location, "array_agg() (string_agg() puts values together)");
   }
   if (is_known_elsewhere(name)) {
     return source_.unsupported(call.location, fmt::format("{}()", name));
@@ -450,10 +449,11 @@ base::Error ExpressionBinder::unknown_function(const PgQuery__FuncCall& call,
   add_window_function_names(&names);
   names.insert(names.end(), {"coalesce", "nullif", "greatest", "least", "grouping", "trim",
                              "generate_series", "make_interval"});
+  const std::string hint = name == "median"
+                               ? "; write percentile_cont(0.5) WITHIN GROUP (ORDER BY x)"
+                               : suggestion(name, std::move(names));
   return source_.wrong(call.location,
-                       fmt::format("function {}({}) does not exist{}", name, types,
-                                   suggestion(name, std::move(names))),
-                       "42883");
+                       fmt::format("function {}({}) does not exist{}", name, types, hint), "42883");
 }
 
 BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {

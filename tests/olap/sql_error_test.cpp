@@ -235,8 +235,11 @@ constexpr Refused kRefused[] = {
     {"select version()",
      "unsupported: version() is not supported yet (line 1, column 8: \"version()\")"},
     {"select array_agg(c_id) from child",
-     "invalid argument: array_agg() is not supported: string_agg() puts values together (line 1, "
-     "column 8: \"array_agg\")"},
+     "unsupported: array_agg() (string_agg() puts values together) is not supported yet (line 1, "
+     "column 8: \"array_agg(c_id) from child\")"},
+    {"select median(c_id) from child",
+     "invalid argument: function median(INT) does not exist; write percentile_cont(0.5) "
+     "WITHIN GROUP (ORDER BY x) (line 1, column 8: \"median\")"},
     {"select (c_id)[1] from child",
      "unsupported: a subscript or field selection is not supported yet (line 1, column 9: "
      "\"c_id)[1] from child\")"},

@@ -25,8 +25,9 @@ std::unique_ptr<Command> make_init_command(CLI::App& parent);
 // fails, those before it stay: the error names it, and what was made is said behind it.
 std::unique_ptr<Command> make_ddl_command(CLI::App& parent);
 
-// diptych load PATH TABLE FILE.csv [--delimiter C] [--null TEXT]: the rows of a CSV file, all or
-// none (cli/csv_table.h). The options are those of PostgreSQL's COPY.
+// diptych load PATH TABLE FILE.csv [--delimiter C] [--null TEXT] [--quote C] [--columns A,B,...]
+//              [--no-header]: the rows of a CSV file, all or none (cli/csv_table.h). The options
+//              are those of PostgreSQL's COPY.
 std::unique_ptr<Command> make_load_command(CLI::App& parent);
 
 // diptych query PATH [-c SQL]... [-f FILE] [--param VALUE]... [--null TEXT]

@@ -13,8 +13,11 @@ constexpr std::string_view kLoneReturn = "a carriage return without a line feed"
 
 }  // namespace
 
-CsvReader::CsvReader(ByteSource source, char delimiter)
-    : source_(std::move(source)), delimiter_(delimiter), buffer_(kBufferBytes) {}
+CsvReader::CsvReader(ByteSource source, CsvSyntax syntax)
+    : source_(std::move(source)),
+      delimiter_(syntax.delimiter),
+      quote_(syntax.quote ? static_cast<unsigned char>(*syntax.quote) : kNoQuote),
+      buffer_(kBufferBytes) {}
 
 int CsvReader::peek() {
   if (position_ == filled_) {
@@ -76,13 +79,14 @@ CsvReader::After CsvReader::end_field(CsvRecord* record, Quoting quoting, uint64
     if (take_line_end()) return After::kRecord;
     return fail(record, line_, std::string(kLoneReturn));
   }
-  return fail(record, line_, "text after the closing quote");
+  return fail(record, line_, "text after the closing quote", CsvFault::Of::kQuote);
 }
 
 // Notes the fault and skips the rest of the line.
-CsvReader::After CsvReader::fail(CsvRecord* record, uint64_t line, std::string reason) {
+CsvReader::After CsvReader::fail(CsvRecord* record, uint64_t line, std::string reason,
+                                 CsvFault::Of of) {
   const size_t field = record->fields_.empty() ? 0 : record->fields_.size() - 1;
-  record->fault_ = {line, field, std::move(reason)};
+  record->fault_ = {line, field, std::move(reason), of};
   while (peek() != '\n' && peek() != kEnd) advance();
   take_line_end();
   return After::kRecord;
@@ -90,11 +94,12 @@ CsvReader::After CsvReader::fail(CsvRecord* record, uint64_t line, std::string r
 
 // A run of the buffer at a time: most of a file is bytes of bare fields, and none is a line's end.
 void CsvReader::take_bare_bytes(CsvRecord* record, size_t bytes_max) {
+  const char quote = quote_ == kNoQuote ? '\n' : static_cast<char>(quote_);
   while (peek() != kEnd && record->bytes_.size() <= bytes_max) {
     const auto first = buffer_.cbegin() + static_cast<std::ptrdiff_t>(position_);
     const auto end = buffer_.cbegin() + static_cast<std::ptrdiff_t>(filled_);
-    const auto special = std::find_if(first, end, [delimiter = delimiter_](char c) {
-      return c == delimiter || c == '\n' || c == '\r' || c == '"';
+    const auto special = std::find_if(first, end, [delimiter = delimiter_, quote](char c) {
+      return c == delimiter || c == '\n' || c == '\r' || c == quote;
     });
     record->bytes_.append(first, special);
     position_ += static_cast<size_t>(special - first);
@@ -110,9 +115,10 @@ CsvReader::After CsvReader::take_bare_field(CsvRecord* record) {
     record->fields_.push_back({record->bytes_.size(), Quoting::kBare, line});
     return fail(record, line, fmt::format("a field of more than {} bytes", kFieldBytesMax));
   }
-  if (peek() == '"') {
+  if (peek() == quote_) {
     record->fields_.push_back({record->bytes_.size(), Quoting::kBare, line});
-    return fail(record, line, "a quote inside a field that does not begin with one");
+    return fail(record, line, "a quote inside a field that does not begin with one",
+                CsvFault::Of::kQuote);
   }
   return end_field(record, Quoting::kBare, line);
 }
@@ -131,11 +137,12 @@ CsvReader::After CsvReader::take_quoted_field(CsvRecord* record) {
           record, line,
           fmt::format("the quote that opens on line {} {}", line,
                       is_too_long ? fmt::format("does not close within {} bytes", kFieldBytesMax)
-                                  : "never closes"));
+                                  : "never closes"),
+          CsvFault::Of::kQuote);
     }
     advance();
-    if (c == '"') {
-      if (peek() != '"') return end_field(record, Quoting::kQuoted, line);
+    if (c == quote_) {
+      if (peek() != quote_) return end_field(record, Quoting::kQuoted, line);
       advance();
     }
     record->bytes_.push_back(static_cast<char>(c));
@@ -159,7 +166,7 @@ base::Result<bool> CsvReader::next(CsvRecord* record) {
   record->line_ = line_;
   After after = peek() == kEnd ? After::kRecord : After::kField;
   while (after == After::kField) {
-    after = peek() == '"' ? take_quoted_field(record) : take_bare_field(record);
+    after = peek() == quote_ ? take_quoted_field(record) : take_bare_field(record);
     if (after == After::kField && record->fields_.size() == kFieldsMax) {
       after = fail(record, line_, fmt::format("more than {} fields", kFieldsMax));
     }

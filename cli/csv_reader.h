@@ -1,9 +1,10 @@
 // CsvReader: comma-separated records (RFC 4180) from a stream of bytes.
 //
 // Syntax     fields between commas, or another byte of ASCII (no quote, no line's end); a field in
-//            double quotes may hold commas, line ends and doubled quotes. Records end with LF or
-//            CRLF; the last may end with the file. A byte order mark in front is skipped, and so
-//            are empty lines.
+//            double quotes, or in another byte's, may hold commas, line ends and doubled quotes.
+//            Where the syntax has no quote, a field is the bytes that stand there. Records end with
+//            LF or CRLF; the last may end with the file. A byte order mark in front is skipped, and
+//            so are empty lines.
 // Faults     a record that breaks the syntax is returned with its fault, and reading goes on with
 //            the next line; so is one with a field of more than kFieldBytesMax, or of more than
 //            kFieldsMax fields. Only a quote that never closes ends the file, or does not in time.
@@ -31,12 +32,19 @@ using ByteSource = std::function<base::Result<size_t>(std::span<char>)>;
 inline constexpr size_t kFieldBytesMax = size_t{64} << 20;
 inline constexpr size_t kFieldsMax = size_t{1} << 16;
 
+struct CsvSyntax {
+  char delimiter = ',';
+  std::optional<char> quote = '"';  // none: every field is bare
+};
+
 enum class Quoting : uint8_t { kBare, kQuoted };
 
 struct CsvFault {
+  enum class Of : uint8_t { kQuote, kOther };
   uint64_t line = 0;
   size_t field = 0;  // in which it lies, from 0
   std::string reason;
+  Of of = Of::kOther;
 };
 
 class CsvRecord {
@@ -67,7 +75,7 @@ class CsvRecord {
 
 class CsvReader {
  public:
-  explicit CsvReader(ByteSource source, char delimiter = ',');
+  explicit CsvReader(ByteSource source, CsvSyntax syntax = {});
 
   // Reads the next record; false at the end of the file. Fails only as the source fails.
   base::Result<bool> next(CsvRecord* record);
@@ -76,6 +84,7 @@ class CsvReader {
 
  private:
   static constexpr int kEnd = -1;
+  static constexpr int kNoQuote = -2;
   enum class After : uint8_t { kField, kRecord };
 
   int peek();
@@ -87,11 +96,13 @@ class CsvReader {
   void take_bare_bytes(CsvRecord* record, size_t bytes_max);
   After take_quoted_field(CsvRecord* record);
   After end_field(CsvRecord* record, Quoting quoting, uint64_t line);
-  After fail(CsvRecord* record, uint64_t line, std::string reason);
+  After fail(CsvRecord* record, uint64_t line, std::string reason,
+             CsvFault::Of of = CsvFault::Of::kOther);
   void skip_byte_order_mark();
 
   ByteSource source_;
   char delimiter_;
+  int quote_;  // as peek() gives it; or kNoQuote
   std::vector<char> buffer_;
   size_t position_ = 0;
   size_t filled_ = 0;

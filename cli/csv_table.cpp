@@ -22,7 +22,8 @@ using base::Nullability;
 using base::quoted;
 using base::Result;
 
-constexpr size_t kChunkRows = 4096;
+constexpr size_t kChunkBytes = size_t{1} << 20;  // a row may be longer
+const base::NumaNode kNode{0};
 constexpr uint64_t kRecordsPerProgress = 8192;
 constexpr size_t kColumnsShown = 8;
 
@@ -36,6 +37,11 @@ std::string some_columns(const base::TableSchema& schema) {
   return names;
 }
 
+std::string_view who_names(const CsvFormat& format) {
+  if (!format.columns.empty()) return "--columns names";
+  return format.header == HeaderLine::kPresent ? "the header names" : "the table has";
+}
+
 }  // namespace
 
 std::string Rejection::to_string() const {
@@ -47,7 +53,7 @@ CsvTable::CsvTable(const base::TableSchema& schema, CsvFormat format)
     : schema_(&schema),
       format_(std::move(format)),
       layout_(schema),
-      long_strings_(base::NumaNode(0)) {}
+      chunk_rows_(std::max<uint64_t>(kChunkBytes / layout_.bytes, 1)) {}
 
 std::string CsvTable::unknown_column(std::string_view name, size_t field) const {
   std::string wrong = fmt::format("field {}: table \"{}\" has no column {}; its columns: {}",
@@ -61,47 +67,72 @@ std::string CsvTable::unknown_column(std::string_view name, size_t field) const 
                                     name[at]));
 }
 
-Result<void> CsvTable::read_header(CsvReader* reader) {
-  CsvRecord record;
-  const auto found = reader->next(&record);
-  if (!found) return found.error();
+Result<void> CsvTable::take_names(const std::vector<std::string_view>& names) {
   const auto wrong = [](std::string what) {
-    return Error(ErrorCode::kInvalidArgument, "header: " + std::move(what));
+    return Error(ErrorCode::kInvalidArgument, std::move(what));
   };
-  if (!*found) return wrong("the file is empty; its first line must name the columns");
-  if (record.fault()) {
-    return wrong(fmt::format("line {}: {}", record.fault()->line, record.fault()->reason));
-  }
-  for (size_t field = 0; field < record.field_count(); ++field) {
-    const std::string_view name = record.text(field);
+  for (size_t field = 0; field < names.size(); ++field) {
+    const std::string_view name = names[field];
     if (!is_valid_utf8(name)) return wrong(fmt::format("field {} is not UTF-8", field + 1));
     auto column = schema_->find_column(name);
-    if (!column && record.quoting(field) == Quoting::kBare) {
-      column = schema_->find_column(folded(name));
-    }
-    if (!column) {
-      return wrong(unknown_column(name, field));
-    }
+    if (!column) column = schema_->find_column(folded(name));
+    if (!column) return wrong(unknown_column(name, field));
     if (std::find(header_.begin(), header_.end(), *column) != header_.end()) {
       return wrong(fmt::format("field {}: column {} stands there twice", field + 1, quoted(name)));
     }
     header_.push_back(*column);
   }
+  return check_missing_columns();
+}
+
+Result<void> CsvTable::check_missing_columns() const {
   for (uint16_t i = 0; i < schema_->columns.size(); ++i) {
     const bool named = std::find(header_.begin(), header_.end(), ColumnId(i)) != header_.end();
     if (!named && schema_->columns[i].nullability == Nullability::kNotNull) {
-      return wrong(
+      return Error(
+          ErrorCode::kInvalidArgument,
           fmt::format("column \"{}\" is missing, and it is NOT NULL", schema_->columns[i].name));
     }
   }
   return {};
 }
 
+Result<void> CsvTable::read_header(CsvReader* reader) {
+  CsvRecord record;
+  const auto found = reader->next(&record);
+  if (!found) return found.error();
+  const auto wrong = [](const std::string& what) {
+    return Error(ErrorCode::kInvalidArgument, "header: " + what);
+  };
+  if (!*found) return wrong("the file is empty; its first line must name the columns");
+  if (const auto& fault = record.fault()) {
+    return wrong(fmt::format("line {}: {}", fault->line, fault->reason));
+  }
+  if (!format_.columns.empty()) return {};
+  std::vector<std::string_view> names;
+  for (size_t field = 0; field < record.field_count(); ++field) names.push_back(record.text(field));
+  auto taken = take_names(names);
+  if (!taken) return taken.error().within("header");
+  return {};
+}
+
+Result<void> CsvTable::find_columns(CsvReader* reader) {
+  if (!format_.columns.empty()) {
+    const auto taken = take_names({format_.columns.begin(), format_.columns.end()});
+    if (!taken) return taken.error().within("--columns");
+  }
+  if (format_.header == HeaderLine::kPresent) return read_header(reader);
+  if (format_.columns.empty()) {
+    for (uint16_t i = 0; i < schema_->columns.size(); ++i) header_.emplace_back(i);
+  }
+  return {};
+}
+
 Result<CsvTable> CsvTable::read(const base::TableSchema& schema, ByteSource source,
                                 const Progress& progress, CsvFormat format) {
-  CsvReader reader(std::move(source), format.delimiter);
+  CsvReader reader(std::move(source), {.delimiter = format.delimiter, .quote = format.quote});
   CsvTable table(schema, std::move(format));
-  if (auto header = table.read_header(&reader); !header) return header.error();
+  if (auto found = table.find_columns(&reader); !found) return found.error();
   CsvRecord record;
   for (uint64_t records = 1;; ++records) {
     const auto found = reader.next(&record);
@@ -122,25 +153,40 @@ void CsvTable::reject(uint64_t line, std::string column, std::string reason) {
 }
 
 const std::byte* CsvTable::row(uint64_t index) const {
-  return chunks_[index / kChunkRows].data() + index % kChunkRows * layout_.bytes;
+  return chunks_[index / chunk_rows_].rows.data() + index % chunk_rows_ * layout_.bytes;
+}
+
+void CsvTable::forget_before(uint64_t index) {
+  for (; (forgotten_chunks_ + 1) * chunk_rows_ <= index; ++forgotten_chunks_) {
+    chunks_[forgotten_chunks_] = Chunk{{}, base::Arena(kNode)};
+  }
+}
+
+size_t CsvTable::allocated_bytes() const {
+  size_t bytes = 0;
+  for (const Chunk& chunk : chunks_) {
+    bytes += chunk.rows.size() + chunk.long_strings.allocated_bytes();
+  }
+  return bytes;
 }
 
 std::byte* CsvTable::new_row() {
-  if (lines_.size() == chunks_.size() * kChunkRows) {
-    chunks_.emplace_back(kChunkRows * layout_.bytes);
+  if (lines_.size() == chunks_.size() * chunk_rows_) {
+    chunks_.push_back({base::Region(chunk_rows_ * layout_.bytes, kNode), base::Arena(kNode)});
   }
-  return chunks_.back().data() + lines_.size() % kChunkRows * layout_.bytes;
+  return chunks_.back().rows.data() + lines_.size() % chunk_rows_ * layout_.bytes;
 }
 
 void CsvTable::take_record(const CsvRecord& record) {
   if (const auto& fault = record.fault()) {
+    has_quote_fault_ = has_quote_fault_ || fault->of == CsvFault::Of::kQuote;
     const bool named = fault->field < header_.size();
     reject(fault->line, named ? schema_->column(header_[fault->field]).name : "", fault->reason);
     return;
   }
   if (record.field_count() != header_.size()) {
     reject(record.line(), "",
-           fmt::format("{} fields; the header names {} columns", record.field_count(),
+           fmt::format("{} fields; {} {} columns", record.field_count(), who_names(format_),
                        header_.size()));
     return;
   }
@@ -179,7 +225,7 @@ bool CsvTable::store_field(const CsvRecord& record, size_t field, std::byte* row
     return refuse(stored.error().message);
   }
   if (!null && !column.type.is_inline()) {
-    const base::Text kept(long_strings_.copy(base::load_string(column, row)));
+    const base::Text kept(chunks_.back().long_strings.copy(base::load_string(column, row)));
     std::memcpy(row + column.offset, &kept, sizeof kept);
   }
   return true;
@@ -191,6 +237,7 @@ std::string CsvTable::rejections_to_string() const {
   if (const uint64_t more = rejected_count_ - rejections_.size(); more > 0) {
     text += fmt::format("... and {} more rows\n", more);
   }
+  if (has_quote_fault_) text += "if quotes are part of the texts, give --quote none\n";
   return text;
 }
 

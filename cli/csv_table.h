@@ -1,21 +1,24 @@
 // CsvTable: the rows of a CSV file as a table's rows, all checked before any is loaded.
 //
-// The file   its first record names columns, in any order and as in SQL (identifier.h); columns
-//            that it leaves out must be nullable and become NULL. A bare field that is CsvFormat's
-//            null is NULL, an empty quoted one the empty string. Text must be valid UTF-8, without
-//            bytes of 0.
+// The file   its first record names columns, in any order: each as the table has it, else folded to
+//            lower case, for a quote of CSV says nothing about a name. CsvFormat may name them in
+//            its place. Columns that are left out must be nullable and become NULL. A bare field
+//            that is CsvFormat's null is NULL, an empty quoted one the empty string. Text must be
+//            valid UTF-8, without bytes of 0.
 // Rejection  a row with a fault is rejected: wrong syntax, wrong number of fields, a value that the
 //            column cannot keep. The first kRejectionsShown are kept in words, all are counted; a
 //            caller loads nothing if there is any.
 // Memory     holds all rows (RowLayout bytes, and the bytes of long strings): a load is one
-//            transaction, all or none.
+//            transaction, all or none. forget_before() gives back those that have been loaded.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/arena.h"
@@ -37,9 +40,15 @@ struct Rejection {
   std::string to_string() const;
 };
 
+enum class HeaderLine : uint8_t { kPresent, kAbsent };
+
 struct CsvFormat {
   char delimiter = ',';
-  std::string null;  // how NULL is written, without quotes
+  std::string null;                 // how NULL is written, without quotes
+  std::optional<char> quote = '"';  // none: quotes are text
+  HeaderLine header = HeaderLine::kPresent;
+  // Of the fields; a header is passed over then. Empty: those that the header names, or all.
+  std::vector<std::string> columns;
 };
 
 class CsvTable {
@@ -47,7 +56,7 @@ class CsvTable {
   // Called once per some thousand records with the bytes read so far; false stops the reading.
   using Progress = std::function<bool(uint64_t bytes_read)>;
 
-  // Fails with kInvalidArgument where the header does not fit the table, with kCancelled where
+  // Fails with kInvalidArgument where header or columns do not fit the table, with kCancelled where
   // progress says so, and as the source fails.
   static base::Result<CsvTable> read(const base::TableSchema& schema, ByteSource source,
                                      const Progress& progress, CsvFormat format = {});
@@ -59,14 +68,26 @@ class CsvTable {
 
   // A row, from 0, in the table's RowLayout; and the line that it begins on.
   const std::byte* row(uint64_t index) const;
+  // The rows before it are not asked for again: their memory is given back, whole chunks of it.
+  void forget_before(uint64_t index);
+  // Of its rows and their long strings; for tests.
+  size_t allocated_bytes() const;
   uint64_t line(uint64_t index) const { return lines_[index]; }
 
   // The rejections for a person, one per line, and how many more there are.
   std::string rejections_to_string() const;
 
  private:
+  struct Chunk {
+    base::Region rows;
+    base::Arena long_strings;
+  };
+
   CsvTable(const base::TableSchema& schema, CsvFormat format);
+  base::Result<void> find_columns(CsvReader* reader);
   base::Result<void> read_header(CsvReader* reader);
+  base::Result<void> take_names(const std::vector<std::string_view>& names);
+  base::Result<void> check_missing_columns() const;
   // What is wrong with a name that is no column's.
   std::string unknown_column(std::string_view name, size_t field) const;
   void take_record(const CsvRecord& record);
@@ -78,11 +99,13 @@ class CsvTable {
   const base::TableSchema* schema_;
   CsvFormat format_;
   base::RowLayout layout_;
-  base::Arena long_strings_;
-  std::vector<base::ColumnId> header_;          // the column of each field
-  std::vector<std::vector<std::byte>> chunks_;  // of kChunkRows rows each
-  std::vector<uint32_t> lines_;                 // one per row
+  uint64_t chunk_rows_;                 // of each chunk
+  std::vector<base::ColumnId> header_;  // the column of each field
+  std::vector<Chunk> chunks_;
+  size_t forgotten_chunks_ = 0;  // at the beginning, without memory
+  std::vector<uint32_t> lines_;  // one per row
   uint64_t rejected_count_ = 0;
+  bool has_quote_fault_ = false;
   std::vector<Rejection> rejections_;
 };
 

@@ -21,8 +21,9 @@ ByteSource pieces(std::string text, size_t piece) {
 }
 
 // Records as "field|'quoted field'", faults as "!line L field F: reason".
-std::vector<std::string> read_all(const std::string& text, size_t piece = SIZE_MAX) {
-  CsvReader reader(pieces(text, piece));
+std::vector<std::string> read_all(const std::string& text, size_t piece = SIZE_MAX,
+                                  CsvSyntax syntax = {}) {
+  CsvReader reader(pieces(text, piece), syntax);
   CsvRecord record;
   std::vector<std::string> records;
   while (true) {
@@ -63,6 +64,19 @@ TEST(CsvReader, QuotesHoldCommasLineEndsAndQuotes) {
   EXPECT_EQ(read_all("\"a,b\",\"c\"\"d\",\"e\r\nf\"\n"), (Records{"'a,b'|'c\"d'|'e\r\nf'"}));
   EXPECT_EQ(read_all("\"\",\"\"\"\"\n"), (Records{"''|'\"'"}));
   EXPECT_EQ(read_all("x,\"\""), (Records{"x|''"}));
+}
+
+TEST(CsvReader, WithoutAQuoteFieldsAreTheBytesThatStandThere) {
+  const CsvSyntax syntax{.delimiter = '\t', .quote = std::nullopt};
+  for (const size_t piece : {size_t{1}, SIZE_MAX}) {
+    EXPECT_EQ(read_all("5\" disk\t\"5 disk\r\n\"\"\t'x'\\N\n", piece, syntax),
+              (Records{"5\" disk|\"5 disk", "\"\"|'x'\\N"}));
+  }
+}
+
+TEST(CsvReader, AnotherQuoteStandsInTheUsualOnesPlace) {
+  EXPECT_EQ(read_all("'a,b','c''d',\"e\"\n", SIZE_MAX, {.quote = '\''}),
+            (Records{"'a,b'|'c'd'|\"e\""}));
 }
 
 TEST(CsvReader, AByteOrderMarkIsSkippedInFrontOnly) {

@@ -34,8 +34,9 @@ ByteSource source_of(std::string text) {
   };
 }
 
-base::Result<CsvTable> read(const std::string& text) {
-  return CsvTable::read(orders(), source_of(text), [](uint64_t) { return true; });
+base::Result<CsvTable> read(const std::string& text, CsvFormat format = {}) {
+  return CsvTable::read(
+      orders(), source_of(text), [](uint64_t) { return true; }, std::move(format));
 }
 
 // Rows as "1|note|2.50|NULL".
@@ -52,8 +53,8 @@ std::vector<std::string> rows_of(const CsvTable& table) {
   return rows;
 }
 
-std::vector<std::string> good_rows(const std::string& text) {
-  const auto table = read(text);
+std::vector<std::string> good_rows(const std::string& text, CsvFormat format = {}) {
+  const auto table = read(text, std::move(format));
   EXPECT_TRUE(table.ok()) << (table.ok() ? "" : table.error().message);
   if (!table.ok()) return {};
   EXPECT_EQ(table->rejections_to_string(), "");
@@ -66,8 +67,8 @@ std::string rejections(const std::string& text) {
   return table.ok() ? table->rejections_to_string() : "";
 }
 
-std::string header_error(const std::string& text) {
-  const auto table = read(text);
+std::string header_error(const std::string& text, CsvFormat format = {}) {
+  const auto table = read(text, std::move(format));
   return table.ok() ? "no error" : table.error().message;
 }
 
@@ -109,11 +110,73 @@ TEST(CsvTable, HeaderErrorsNameTheColumn) {
             "header: line 1: the quote that opens on line 1 never closes");
 }
 
-TEST(CsvTable, UnquotedNamesInTheHeaderFoldToLowerCase) {
+// As programs write them that put quotes around everything.
+TEST(CsvTable, NamesInTheHeaderFoldToLowerCaseWithQuotesOrWithout) {
   EXPECT_EQ(good_rows("O_Id,o_note\n1,n\n"), (RowTexts{"1|n|NULL|NULL"}));
-  EXPECT_EQ(header_error("\"O_Id\"\n"),
-            "header: field 1: table \"orders\" has no column \"O_Id\"; its columns: o_id, o_note, "
-            "o_total, o_text");
+  EXPECT_EQ(good_rows("\"O_Id\",\"O_NOTE\"\n\"1\",\"n\"\n"), (RowTexts{"1|n|NULL|NULL"}));
+}
+
+TEST(CsvTable, ANameAsTheTableHasItGoesBeforeTheFoldedOne) {
+  base::TableSchema schema = orders();
+  schema.columns[1].name = "O_ID";
+  for (const char* const header : {"O_ID,o_id\n", "\"O_ID\",\"o_id\"\n"}) {
+    const auto table = CsvTable::read(schema, source_of(header + std::string("n,1\n")),
+                                      [](uint64_t) { return true; });
+    ASSERT_TRUE(table.ok()) << table.error().message;
+    EXPECT_EQ(rows_of(*table), (RowTexts{"1|n|NULL|NULL"}));
+  }
+}
+
+TEST(CsvTable, WithoutAHeaderFieldsAreTheTablesColumnsInOrder) {
+  const CsvFormat format{.header = HeaderLine::kAbsent};
+  EXPECT_EQ(good_rows("1,n,2.5,t\n2,,,\n", format), (RowTexts{"1|n|2.50|t", "2|NULL|NULL|NULL"}));
+  EXPECT_EQ(good_rows("", format), RowTexts{});
+  const auto short_row = read("1,n\n", format);
+  ASSERT_TRUE(short_row.ok());
+  EXPECT_EQ(short_row->rejections_to_string(), "line 1: 2 fields; the table has 4 columns\n");
+}
+
+TEST(CsvTable, ColumnsThatAreGivenStandInTheHeadersPlace) {
+  CsvFormat format{.columns = {"O_Total", "o_id"}};
+  EXPECT_EQ(good_rows("price,number\n2.5,1\n", format), (RowTexts{"1|NULL|2.50|NULL"}));
+  format.header = HeaderLine::kAbsent;
+  EXPECT_EQ(good_rows("2.5,1\n", format), (RowTexts{"1|NULL|2.50|NULL"}));
+  const auto long_row = read("2.5,1,x\n", format);
+  ASSERT_TRUE(long_row.ok());
+  EXPECT_EQ(long_row->rejections_to_string(), "line 1: 3 fields; --columns names 2 columns\n");
+  EXPECT_EQ(header_error("1\n", {.columns = {"o_date"}}),
+            "--columns: field 1: table \"orders\" has no column \"o_date\"; its columns: o_id, "
+            "o_note, o_total, o_text");
+  EXPECT_EQ(header_error("1\n", {.columns = {"o_note"}}),
+            "--columns: column \"o_id\" is missing, and it is NOT NULL");
+}
+
+TEST(CsvTable, WithoutAQuoteQuotesAreText) {
+  const CsvFormat format{.delimiter = '\t', .null = "\\N", .quote = std::nullopt};
+  EXPECT_EQ(
+      good_rows("o_id\to_note\to_text\n1\t5\" disk\t\"5 disk\n2\t\\N\t\"\"\n3\t\t\\N\n", format),
+      (RowTexts{"1|5\" disk|NULL|\"5 disk", "2|NULL|NULL|\"\"", "3||NULL|NULL"}));
+}
+
+// In several chunks, the long texts of each of which go with its rows.
+TEST(CsvTable, RowsThatAreForgottenGiveTheirMemoryBackAndLeaveTheOthers) {
+  std::string text = "o_id,o_text\n";
+  constexpr uint64_t kRows = 100'000;
+  for (uint64_t i = 0; i < kRows; ++i) {
+    text += std::to_string(i) + ",text of " + std::to_string(i) + "\n";
+  }
+  auto table = read(text);
+  ASSERT_TRUE(table.ok());
+  const base::RowLayout layout(orders());
+  const size_t allocated = table->allocated_bytes();
+  for (uint64_t i = 0; i < kRows; ++i) {
+    table->forget_before(i);
+    ASSERT_EQ(to_string(base::load_value(layout.columns[3], table->row(i))),
+              "text of " + std::to_string(i));
+  }
+  table->forget_before(kRows);
+  EXPECT_LT(table->allocated_bytes(), allocated / 2);
+  EXPECT_EQ(table->line(kRows - 1), kRows + 1);
 }
 
 TEST(CsvTable, ANameInTheHeaderIsCutAndAnotherDelimiterIsSeen) {
@@ -173,7 +236,8 @@ TEST(CsvTable, RejectionsNameLineColumnAndReason) {
             "line 7: 4 fields; the header names 3 columns\n"
             "line 8, column o_note: the text is not valid UTF-8\n"
             "line 9, column o_note: a quote inside a field that does not begin with one\n"
-            "line 11, column o_note: the quote that opens on line 11 never closes\n");
+            "line 11, column o_note: the quote that opens on line 11 never closes\n"
+            "if quotes are part of the texts, give --quote none\n");
 }
 
 TEST(CsvTable, AFaultIsPlacedOnTheLineOfItsField) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -82,6 +83,34 @@ TEST(LoadCommand, DelimiterAndNullAreAsCopyHasThem) {
     EXPECT_EQ(run({"load", shop, "t", csv, "--delimiter", wrong}).code, 2) << wrong;
   }
   EXPECT_EQ(run({"load", shop, "t", csv, "--delimiter", ";", "--null", "a;b"}).code, 2);
+}
+
+TEST(LoadCommand, QuotesColumnsAndTheHeaderAreAsItsOptionsSay) {
+  const ScratchFolder folder;
+  const std::string shop = folder.path("shop");
+  const std::string schema = folder.file("shop.sql", "CREATE TABLE t (a INT PRIMARY KEY, b TEXT);");
+  ASSERT_EQ(run({"init", shop, "--schema", schema}).code, 0);
+  const std::string disks = folder.file("disks.tsv", "5\" disk\t1\n\"5 disk\t2\n");
+  const std::vector<std::string> as_rows = {
+      "load", shop, "t", disks, "--delimiter", "\t", "--no-header", "--columns", "B,a"};
+  const Outcome hinted = run(as_rows);
+  EXPECT_EQ(hinted.code, 1);
+  EXPECT_THAT(hinted.err, HasSubstr("if quotes are part of the texts, give --quote none\n"));
+  std::vector<std::string> as_text = as_rows;
+  as_text.insert(as_text.end(), {"--quote", "none"});
+  const Outcome loaded = run(as_text);
+  EXPECT_EQ(loaded.code, 0) << loaded.err;
+  const std::string apostrophes = folder.file("a.csv", "3,'x,y'\n");
+  const Outcome table_order = run({"load", shop, "t", "--quote", "'", "--no-header", apostrophes});
+  EXPECT_EQ(table_order.code, 0) << table_order.err;
+  const std::string renamed = folder.file("r.csv", "number,text\n4,z\n");
+  const Outcome passed_over = run({"load", shop, "t", "--columns", "a,b", renamed});
+  EXPECT_EQ(passed_over.code, 0) << passed_over.err;
+  EXPECT_EQ(run({"query", shop, "--format", "csv", "-c", "SELECT a, b FROM t ORDER BY a"}).out,
+            "a,b\n1,\"5\"\" disk\"\n2,\"\"\"5 disk\"\n3,\"x,y\"\n4,z\n");
+  EXPECT_EQ(run({"load", shop, "t", disks, "--quote", "no"}).code, 2);
+  EXPECT_EQ(run({"load", shop, "t", disks, "--quote", ","}).code, 2);
+  EXPECT_EQ(run({"load", shop, "t", disks, "--columns", ""}).code, 2);
 }
 
 }  // namespace

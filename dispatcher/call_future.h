@@ -5,7 +5,6 @@
 
 #include <future>
 #include <memory>
-#include <span>
 
 #include "base/result.h"
 #include "oltp/procedure.h"
@@ -42,12 +41,8 @@ Future<Reply> call(const oltp::ProcedureRef<Arguments, Reply>& procedure,
                    const Arguments& arguments, const Submit& submit) {
   auto owned = std::make_unique<OwnedCall<Arguments, Reply>>();
   owned->arguments = arguments;
-  owned->request.procedure = procedure.id;
-  owned->request.cells_hash = oltp::ProcedureRef<Arguments, Reply>::cells_hash();
-  owned->request.arguments = std::as_bytes(std::span(&owned->arguments, 1));
-  owned->request.reply = std::as_writable_bytes(std::span(&owned->reply, 1));
-  owned->request.context = owned.get();
-  owned->request.complete = &OwnedCall<Arguments, Reply>::finish;
+  owned->request = oltp::Request::of(procedure, &owned->arguments, &owned->reply,
+                                     &OwnedCall<Arguments, Reply>::finish, owned.get());
   Future<Reply> future = owned->promise.get_future();
   if (auto submitted = submit(&owned->request); !submitted) {
     owned->promise.set_value(submitted.error());

@@ -156,8 +156,9 @@ class Database {
                                                       const CallOptions& options = {});
 
   // For many calls at a time without a thread each: the request's `complete` is called when it has
-  // ended. Fails, without a completion, with kOverloaded (kRefuse), kDeadlineExceeded (it waited so
-  // long to be admitted), kClosed, kInvalidArgument.
+  // ended. Request::of makes one of a ref (oltp/request.h). Fails, without a completion, with
+  // kOverloaded (kRefuse), kDeadlineExceeded (it waited so long to be admitted), kClosed,
+  // kInvalidArgument.
   base::Result<void> submit(Request* request, const CallOptions& options);
   base::Result<void> submit(Request* request, Admission admission) {
     return submit(request, CallOptions{.admission = admission});

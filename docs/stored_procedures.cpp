@@ -1,12 +1,10 @@
 // The caller's side of docs/stored-procedures.md: loads the bank, calls it, and adds a procedure of
 // its own. Usage: stored_procedures SCHEMA.sql BANK.so
 
-#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -90,11 +88,7 @@ struct Sent {
 base::Result<void> send(Database* database, const ProcedureRef<Transfer, TransferReply>& transfer,
                         const Transfer& order) {
   auto sent = std::make_unique<Sent>(Sent{.order = order});
-  sent->request.procedure = transfer.id;
-  sent->request.arguments = std::as_bytes(std::span(&sent->order, 1));
-  sent->request.reply = std::as_writable_bytes(std::span(&sent->reply, 1));
-  sent->request.context = sent.get();
-  sent->request.complete = &Sent::ended;
+  sent->request = Request::of(transfer, &sent->order, &sent->reply, &Sent::ended, sent.get());
   auto submitted = database->submit(&sent->request, Admission::kWait);
   if (submitted) static_cast<void>(sent.release());  // ended() has it
   return submitted;

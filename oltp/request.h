@@ -8,6 +8,9 @@
 //                                       └ its deadline has passed: kDeadlineExceeded ┐
 //           -> [Dispatcher: the batch has ended and is pushed] -> complete(request)
 //   A conflict leads back to queued until conflicts == the limit.
+//
+// From complete on, it may be submitted again, changed or as it is: all that the caller does not
+// set is set anew.
 
 #pragma once
 
@@ -31,7 +34,7 @@ struct InsertedRows {
 };
 
 struct Request {
-  // Set by the caller.
+  // Set by the caller, best with of().
   base::ProcedureId procedure = kUnboundProcedure;
   uint64_t cells_hash = 0;               // ProcedureRef::cells_hash(); 0: only sizes are checked
   std::span<const std::byte> arguments;  // of the procedure's registered size
@@ -53,6 +56,22 @@ struct Request {
   base::Vid commit_vid;    // 0 for a transaction that wrote nothing
   uint32_t conflicts = 0;  // number of repeated runs because of conflicts
   InsertedRows inserted;   // of a transaction with a commit VID, if the engine records them
+
+  // Of a typed ref (ProcedureRef), with the check of the types that Database::call makes. `reply`
+  // may be null: then there is none to be had.
+  template <class Procedure>
+  static Request of(const Procedure& procedure, const typename Procedure::Arguments* arguments,
+                    typename Procedure::Reply* reply, void (*complete)(Request*) = nullptr,
+                    void* context = nullptr) {
+    Request request;
+    request.procedure = procedure.id;
+    request.cells_hash = Procedure::cells_hash();
+    request.arguments = std::as_bytes(std::span(arguments, 1));
+    if (reply != nullptr) request.reply = std::as_writable_bytes(std::span(reply, 1));
+    request.complete = complete;
+    request.context = context;
+    return request;
+  }
 };
 
 }  // namespace diptych::oltp

@@ -1,19 +1,14 @@
 #include "workloads/drivers/drawn_call.h"
 
-#include <span>
-
 namespace diptych::workloads {
 
 using tpcc::TransactionType;
 
 void DrawnCall::draw(tpcc::InputGenerator* inputs, const tpcc::Procedures& procedures) {
   type = inputs->draw_type();
-  request = dispatcher::Request{};
   const auto place = [&](auto procedure, auto* in, auto* out, const auto& drawn) {
     *in = drawn;
-    request.procedure = procedure.id;
-    request.arguments = std::as_bytes(std::span(in, 1));
-    request.reply = std::as_writable_bytes(std::span(out, 1));
+    request = dispatcher::Request::of(procedure, in, out);
   };
   switch (type) {
     case TransactionType::kNewOrder:

@@ -5,6 +5,9 @@
 
 #include <future>
 #include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "oltp/procedure.h"
@@ -12,8 +15,27 @@
 
 namespace diptych::dispatcher {
 
+// A reply with long strings (base::Text), and the bytes that they point at: a string that is copied
+// out of it is valid as long as this is. It can be moved.
 template <class Reply>
-using Future = std::future<base::Result<Reply>>;
+class ReplyWithTexts : public Reply {
+ public:
+  ReplyWithTexts(const Reply& reply, std::vector<char> texts)
+      : Reply(reply), texts_(std::move(texts)) {}
+  ReplyWithTexts(ReplyWithTexts&&) noexcept = default;
+  ReplyWithTexts& operator=(ReplyWithTexts&&) noexcept = default;
+
+ private:
+  std::vector<char> texts_;
+};
+
+// What a call gives.
+template <class Reply>
+using Answer =
+    std::conditional_t<oltp::detail::points_elsewhere<Reply>(), ReplyWithTexts<Reply>, Reply>;
+
+template <class Reply>
+using Future = std::future<base::Result<Answer<Reply>>>;
 
 namespace detail {
 
@@ -23,14 +45,16 @@ struct OwnedCall {
   oltp::Request request;
   Arguments arguments;
   Reply reply;
-  std::promise<base::Result<Reply>> promise;
+  std::promise<base::Result<Answer<Reply>>> promise;
 
   static void finish(oltp::Request* request) {
     std::unique_ptr<OwnedCall> self(static_cast<OwnedCall*>(request->context));
-    if (request->outcome) {
-      self->promise.set_value(self->reply);
-    } else {
+    if (!request->outcome) {
       self->promise.set_value(request->outcome.error());
+    } else if constexpr (oltp::detail::points_elsewhere<Reply>()) {
+      self->promise.set_value(Answer<Reply>(self->reply, std::move(request->reply_texts)));
+    } else {
+      self->promise.set_value(self->reply);
     }
   }
 };

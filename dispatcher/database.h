@@ -111,8 +111,8 @@ class Database {
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
-  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; the reply has a long string;
-  // arguments or reply have more than kProcedureStructBytesMax.
+  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; arguments or reply have more
+  // than kProcedureStructBytesMax.
   // kOverloaded: there are too many. kOutOfMemory.
   base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
 
@@ -136,7 +136,8 @@ class Database {
   base::Result<std::vector<ProcedureDescription>> procedures() const;
 
   // Calls a procedure; the future is ready when the transaction has ended. Until then, the bytes
-  // that Text arguments point at must live.
+  // that Text arguments point at must live. Those of a reply's Texts live as long as the reply that
+  // the future gives (dispatcher/call_future.h).
   template <class Arguments, class Reply>
   Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
                      const CallOptions& options = {}) {

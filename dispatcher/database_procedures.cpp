@@ -21,6 +21,7 @@ base::Result<base::ProcedureId> Database::register_definition(
     return base::Error(base::ErrorCode::kInvalidArgument,
                        fmt::format("procedure \"{}\" {}", definition.name, why));
   }
+  definition.reply_texts = oltp::text_cells(definition.reply_columns);
   // The OLAP side of a database that was opened has to get ready first, which takes longer.
   const BatchGate::Exclusive held = state_->gate.exclude(Stops::kOltp);
   if (auto open = state_->check_open(held); !open) return open.error();

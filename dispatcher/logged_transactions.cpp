@@ -76,7 +76,7 @@ const LoggedTransactions::ReplayedProcedure& LoggedTransactions::replayed_proced
   const ProcedureSignature* const present = procedures.find(logged.name);
   DIPTYCH_CHECK(present != nullptr, "check() has found it");
   return replayed_procedures_
-      .emplace(logged.name, ReplayedProcedure{present->id, text_cells(*present)})
+      .emplace(logged.name, ReplayedProcedure{present->id, present->argument_texts})
       .first->second;
 }
 

@@ -54,7 +54,7 @@ class LoggedTransactions {
  private:
   struct ReplayedProcedure {
     base::ProcedureId id;
-    std::vector<FrameWriter::TextCell> texts;
+    std::vector<oltp::TextCell> texts;
   };
 
   base::Result<void> replay_batch(const ProcedureDirectory& procedures, LoggedBatch& batch,

@@ -27,8 +27,7 @@ base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t 
 // Its arguments, and the texts that they point at.
 size_t logged_bytes(const ProcedureSignature& procedure, std::span<const std::byte> arguments) {
   size_t bytes = arguments.size();
-  if (!procedure.takes_texts) return bytes;
-  for (const FrameWriter::TextCell& cell : text_cells(procedure)) {
+  for (const oltp::TextCell& cell : procedure.argument_texts) {
     if (cell.null_offset && arguments[*cell.null_offset] != std::byte{0}) continue;
     base::Text text;
     std::memcpy(&text, arguments.data() + cell.offset, sizeof text);

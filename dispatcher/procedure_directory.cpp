@@ -1,7 +1,5 @@
 #include "dispatcher/procedure_directory.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace diptych::dispatcher {
@@ -40,8 +38,7 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
                                                  base::columns_hash(definition.reply_columns)),
           .argument_columns = arguments,
           .reply_columns = definition.reply_columns,
-          .takes_texts = std::any_of(arguments.begin(), arguments.end(),
-                                     [](const auto& column) { return !column.type.is_inline(); })};
+          .argument_texts = oltp::text_cells(arguments)};
 }
 
 std::string unfit(const oltp::ProcedureDefinition& definition) {
@@ -51,13 +48,8 @@ std::string unfit(const oltp::ProcedureDefinition& definition) {
                        definition.argument_bytes, oltp::kProcedureStructBytesMax);
   }
   if (definition.reply_bytes > oltp::kProcedureStructBytesMax) {
-    return fmt::format("gives a reply of {} bytes, {} are allowed: use a query for more",
+    return fmt::format("gives a reply of {} bytes, {} are allowed: use a Text for more",
                        definition.reply_bytes, oltp::kProcedureStructBytesMax);
-  }
-  for (const base::BoundColumn& column : definition.reply_columns) {
-    if (column.type.is_inline()) continue;
-    return fmt::format("replies \"{}\", a {}, which cannot leave the transaction", column.name,
-                       column.type.to_string());
   }
   return {};
 }

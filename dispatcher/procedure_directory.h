@@ -34,15 +34,14 @@ struct ProcedureSignature {
   uint64_t cells_hash = 0;  // as a ref has it (oltp/procedure.h)
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
-  bool takes_texts = false;  // arguments that point outside
+  std::vector<oltp::TextCell> argument_texts;  // of argument_columns
 };
 
 // What callers see of the definition; the id is not known yet.
 ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition);
 
 // Why no database takes the procedure, in words; empty: it does. The log needs its name; a stack
-// must have room for its arguments and its reply; a long string in its reply would point at what
-// the next batch may change.
+// must have room for its arguments and its reply.
 std::string unfit(const oltp::ProcedureDefinition& definition);
 
 // How `other` differs from `procedure` for who calls it, in words; empty: it does not. Sizes, and

@@ -2,9 +2,12 @@
 //
 // A procedure is deterministic: it takes time and randomness from the transaction, and state from
 // the tables. It may run several times for one call (after conflicts); only the last run counts.
-// Arguments and reply are trivially copyable structs. A reply has no long strings, which would
-// point into the database. If both structs are described (Boost.Describe) with cell types
-// (base/types.h), the procedure can also be called by name with SQL values.
+// Arguments and reply are trivially copyable structs. If both are described (Boost.Describe) with
+// cell types (base/types.h), the procedure can also be called by name with SQL values.
+//
+// What a reply's long strings (base::Text) point at is copied when the procedure has returned: rows
+// that were read, arguments, what Transaction::keep has copied; but no local variable of the
+// procedure, which is gone by then.
 
 #pragma once
 
@@ -26,6 +29,7 @@
 #include "oltp/cell_precision.h"
 #include "oltp/isolation.h"
 #include "oltp/request.h"
+#include "oltp/text_cells.h"
 #include "oltp/transaction.h"
 
 namespace diptych::oltp {
@@ -76,6 +80,7 @@ struct ProcedureDefinition {
   std::function<uint64_t(std::span<const std::byte> arguments)> partition;        // likewise
   std::optional<IsolationLevel> isolation;  // nullopt: the engine's level
   uint64_t version = 0;                     // of the body (ProcedureOptions::version)
+  std::vector<TextCell> reply_texts;        // text_cells(reply_columns)
 };
 
 // Optional properties of a procedure.
@@ -144,18 +149,18 @@ ProcedureDefinition define_procedure(std::string name, Body body,
   static_assert(std::is_trivially_copyable_v<Arguments>,
                 "arguments are logged as bytes: use Varchar or Text for a std::string");
   static_assert(std::is_trivially_copyable_v<Reply>,
-                "a reply is handed over as bytes: use Varchar for a std::string");
+                "a reply is handed over as bytes: use Varchar or Text for a std::string");
   static_assert(!detail::points_elsewhere<Arguments>() || base::consists_of_cells<Arguments>(),
                 "the log copies what a Text points at only if all members are cells");
-  static_assert(!detail::points_elsewhere<Reply>(),
-                "a long string that was read points into the database until the procedure returns; "
-                "a reply has strings of at most 64 bytes");
+  static_assert(!detail::points_elsewhere<Reply>() || base::consists_of_cells<Reply>(),
+                "what a Text of a reply points at is copied only if all members are cells");
   ProcedureDefinition definition;
   definition.name = std::move(name);
   definition.argument_bytes = sizeof(Arguments);
   definition.reply_bytes = sizeof(Reply);
   definition.argument_columns = detail::cells_of<Arguments>();
   definition.reply_columns = detail::cells_of<Reply>();
+  definition.reply_texts = text_cells(definition.reply_columns);
   definition.isolation = options.isolation;
   definition.version = options.version;
   definition.body = [body = std::move(body), name = definition.name](

@@ -71,7 +71,7 @@ base::Result<void> Worker::replay_one(Request* request, std::span<const base::Ro
   // that came after it then.
   Transaction txn(this, request->read_vid, request->now, request->random_seed, UINT64_MAX, stamp_,
                   planned);
-  base::Result<void> result = call_body(procedure, txn, *request);
+  base::Result<void> result = call_body(procedure, txn, request);
   if (txn.failed()) result = *txn.failure_;  // whatever the procedure makes of it
   if (!result) {
     roll_back();

@@ -10,13 +10,14 @@
 //   A conflict leads back to queued until conflicts == the limit.
 //
 // From complete on, it may be submitted again, changed or as it is: all that the caller does not
-// set is set anew.
+// set is set anew, and reply_texts keeps its memory.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -56,6 +57,9 @@ struct Request {
   base::Vid commit_vid;    // 0 for a transaction that wrote nothing
   uint32_t conflicts = 0;  // number of repeated runs because of conflicts
   InsertedRows inserted;   // of a transaction with a commit VID, if the engine records them
+  // What the Texts of the reply point at, which is valid if the outcome is ok: the next run writes
+  // it anew, so the arguments must not point there.
+  std::vector<char> reply_texts;
 
   // Of a typed ref (ProcedureRef), with the check of the types that Database::call makes. `reply`
   // may be null: then there is none to be had.

@@ -25,7 +25,8 @@
 //            all), and erase claims the rest. Serializable: in addition, a transaction that changes
 //            something runs again if its reads have changed by the time it commits (read_set.h).
 // Strings    a long string in a row or tuple that was read points into the database until the
-//            procedure returns. Long strings that are written are copied at the call.
+//            procedure returns. Long strings that are written are copied at the call; those of the
+//            reply when the procedure has returned: keep() holds one that it makes up till then.
 // Threads    one: the worker that runs the procedure.
 // Cost       a read copies the named cells; get_for_update claims with one compare-and-swap.
 

@@ -143,6 +143,10 @@ uint64_t TransactionCore::random() {
   return base::split_mix(random_state_ += base::kSplitMixStep);
 }
 
+base::Text TransactionCore::keep(std::string_view text) {
+  return worker_->undo_.copy(text);
+}
+
 template <class HasKey>
 const std::byte* TransactionCore::visible_row(const TableIndex& index, const RowSlot& slot,
                                               const ColumnChoice& choice,

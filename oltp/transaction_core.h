@@ -81,6 +81,8 @@ class TransactionCore {
   // Time and randomness come from the request, not from the machine, so that a replay repeats them.
   base::Timestamp now() const { return now_; }
   uint64_t random();
+  // A copy of the text that a reply may point at.
+  base::Text keep(std::string_view text);
 
   struct Found {
     RowHandle handle;

@@ -1,8 +1,10 @@
 #include "oltp/worker.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -60,12 +62,44 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Err
   return error.code;
 }
 
+// Calls with_text(text, cell) for each that is not NULL.
+template <class WithText>
+void for_each_reply_text(const ProcedureDefinition& procedure, std::span<std::byte> reply,
+                         const WithText& with_text) {
+  for (const TextCell& cell : procedure.reply_texts) {
+    if (cell.null_offset && reply[*cell.null_offset] != std::byte{0}) continue;
+    base::Text text;
+    std::memcpy(&text, reply.data() + cell.offset, sizeof text);
+    with_text(text, reply.data() + cell.offset);
+  }
+}
+
+// What they point at is the database's or the transaction's, and does not outlive the batch.
+void keep_reply_texts(const ProcedureDefinition& procedure, Request* request) {
+  size_t bytes = 0;
+  for_each_reply_text(procedure, request->reply,
+                      [&](const base::Text& text, std::byte*) { bytes += text.size; });
+  std::vector<char>& kept = request->reply_texts;
+  kept.clear();
+  kept.reserve(bytes);  // so that it stays where it is
+  for_each_reply_text(procedure, request->reply, [&](base::Text text, std::byte* cell) {
+    const std::string_view bytes_of_it = text.view();
+    text.data = kept.data() + kept.size();
+    kept.insert(kept.end(), bytes_of_it.begin(), bytes_of_it.end());
+    std::memcpy(cell, &text, sizeof text);
+  });
+}
+
 }  // namespace
 
 base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
-                             const Request& request) {
+                             Request* request) {
   try {
-    return procedure.body(txn, request.arguments, request.reply);
+    auto result = procedure.body(txn, request->arguments, request->reply);
+    if (!procedure.reply_texts.empty() && result && !request->reply.empty()) [[unlikely]] {
+      keep_reply_texts(procedure, request);
+    }
+    return result;
   } catch (const std::exception& thrown) {
     return thrown_error(procedure, base::thrown_text(thrown));
   } catch (...) {
@@ -193,7 +227,7 @@ Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   if (stamp_ == 0) stamp_ += core_->options.placement.threads;  // no handle's
   Transaction txn(this, read_vid, request->now, request->random_seed, core_->options.operations_max,
                   stamp_, planned);
-  base::Result<void> result = call_body(procedure, txn, *request);
+  base::Result<void> result = call_body(procedure, txn, request);
   bool lost = txn.failed();
   if (lost) result = *txn.failure_;  // whatever the procedure makes of it
   if (result && !commit(&txn, request)) {

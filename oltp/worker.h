@@ -53,9 +53,9 @@ struct WorkerReport {
   std::vector<SlowRun> slow;
 };
 
-// Calls the procedure; an exception becomes an error.
+// Calls the procedure, and keeps the texts of its reply; an exception becomes an error.
 base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
-                             const Request& request);
+                             Request* request);
 
 class Worker {
  public:

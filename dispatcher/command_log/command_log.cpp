@@ -22,12 +22,6 @@ constexpr uint64_t kWishAgainNs = 1'000'000'000;
 constexpr uint64_t kFilePatienceNs = 50'000'000;      // of a checkpoint
 constexpr size_t kNotedBytesKept = size_t{32} << 20;  // of memory, from batch to batch
 
-// A cell's null byte follows it (base/row_layout.h).
-std::optional<size_t> null_offset(const base::BoundColumn& column) {
-  if (column.nullability != base::Nullability::kNullable) return std::nullopt;
-  return column.offset + base::cell_bytes(column.type);
-}
-
 }  // namespace
 
 uint64_t argument_signature(const ProcedureSignature& procedure) {
@@ -37,14 +31,6 @@ uint64_t argument_signature(const ProcedureSignature& procedure) {
                         column.nullability == base::Nullability::kNullable);
   }
   return XXH3_64bits(text.data(), text.size());
-}
-
-std::vector<FrameWriter::TextCell> text_cells(const ProcedureSignature& procedure) {
-  std::vector<FrameWriter::TextCell> cells;
-  for (const base::BoundColumn& column : procedure.argument_columns) {
-    if (!column.type.is_inline()) cells.push_back({column.offset, null_offset(column)});
-  }
-  return cells;
 }
 
 void CommandLog::Group::clear() {
@@ -89,7 +75,7 @@ const CommandLog::Known& CommandLog::known(uint32_t procedure) {
   if (procedure >= known_.size()) known_.resize(procedure + 1);
   Known& known = known_[procedure];
   if (known.ready) return known;
-  known.texts = text_cells(*procedures_->find(base::ProcedureId(procedure)));
+  known.texts = procedures_->find(base::ProcedureId(procedure))->argument_texts;
   known.ready = true;
   return known;
 }
@@ -407,7 +393,7 @@ LoggedProcedure CommandLog::definition(uint32_t procedure) const {
   return {.id = procedure,
           .name = signature.name,
           .argument_bytes = static_cast<uint32_t>(signature.argument_bytes),
-          .texts = static_cast<uint32_t>(text_cells(signature).size()),
+          .texts = static_cast<uint32_t>(signature.argument_texts.size()),
           .signature = argument_signature(signature),
           .version = procedures_->version(base::ProcedureId(procedure))};
 }

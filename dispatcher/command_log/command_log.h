@@ -71,8 +71,6 @@ struct CommandLogOptions {
 
 // The fingerprint of what a procedure takes.
 uint64_t argument_signature(const ProcedureSignature& procedure);
-// Where its arguments point outside.
-std::vector<FrameWriter::TextCell> text_cells(const ProcedureSignature& procedure);
 
 // What an earlier process left.
 struct LogPosition {
@@ -171,7 +169,7 @@ class CommandLog {
     }
   };
   struct Known {
-    std::vector<FrameWriter::TextCell> texts;
+    std::vector<oltp::TextCell> texts;
     uint64_t signature = 0;
     bool ready = false;
   };

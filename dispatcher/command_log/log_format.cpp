@@ -370,7 +370,7 @@ void FrameWriter::begin_batch(base::Vid start) {
 
 void FrameWriter::add(uint32_t procedure, base::Timestamp now, uint64_t random_seed,
                       base::Vid read_vid, base::Vid commit_vid,
-                      std::span<const std::byte> arguments, std::span<const TextCell> texts,
+                      std::span<const std::byte> arguments, std::span<const oltp::TextCell> texts,
                       std::span<const base::RowId> inserted) {
   const auto transactions = number_at<uint32_t>(bytes_, batch_) + 1;
   DIPTYCH_CHECK(commit_vid.value == number_at<uint64_t>(bytes_, batch_ + 8) + transactions,
@@ -384,7 +384,7 @@ void FrameWriter::add(uint32_t procedure, base::Timestamp now, uint64_t random_s
   put(static_cast<uint32_t>(commit_vid.value - 1 - read_vid.value));
   put(static_cast<uint32_t>(inserted.size()));
   put(arguments.data(), arguments.size());
-  for (const TextCell& cell : texts) {
+  for (const oltp::TextCell& cell : texts) {
     const bool null = cell.null_offset && arguments[*cell.null_offset] != std::byte{0};
     const auto text = null ? base::Text() : number_at<base::Text>(arguments, cell.offset);
     put(null ? UINT32_MAX : text.size);

@@ -44,6 +44,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/types.h"
+#include "oltp/text_cells.h"
 #include "propagation/export/record_run.h"
 
 namespace diptych::dispatcher {
@@ -105,15 +106,10 @@ class FrameWriter {
   size_t memory_bytes() const { return bytes_.capacity(); }
 
   void begin_batch(base::Vid start);
-  // Where in the arguments a text lies, and its null byte.
-  struct TextCell {
-    size_t offset = 0;
-    std::optional<size_t> null_offset;
-  };
   // In the order of their VIDs; the first has start + 1.
   void add(uint32_t procedure, base::Timestamp now, uint64_t random_seed, base::Vid read_vid,
            base::Vid commit_vid, std::span<const std::byte> arguments,
-           std::span<const TextCell> texts, std::span<const base::RowId> inserted);
+           std::span<const oltp::TextCell> texts, std::span<const base::RowId> inserted);
 
   // A batch of so many transactions, each run with their updates to a table; instead of add().
   void add_updates(uint32_t transactions, std::span<const propagation::RecordRun> runs);

@@ -133,20 +133,6 @@ TEST_F(Calls, ARefThatWasNeverBoundCallsNothing) {
   EXPECT_EQ(*bank_->number("SELECT count(*) FROM account WHERE id = 77"), 0);
 }
 
-TEST_F(Calls, AReplyThatPointsIntoTheDatabaseIsRefused) {
-  oltp::ProcedureDefinition definition;
-  definition.name = "read_note";
-  definition.reply_bytes = sizeof(base::Text);
-  definition.reply_columns = {
-      {"note", {.kind = base::TypeKind::kVarchar, .length = 100}, base::Nullability::kNotNull, 0}};
-  definition.body = [](Transaction&, std::span<const std::byte>,
-                       std::span<std::byte>) -> base::Result<void> { return {}; };
-  auto refused = database().register_definition(std::move(definition));
-  EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(refused.error().message,
-              HasSubstr("\"read_note\" replies \"note\", a VARCHAR(100), which cannot leave"));
-}
-
 TEST_F(Calls, SeedsDifferAndTimeIsTheSystems) {
   struct Seen {
     base::Timestamp now;

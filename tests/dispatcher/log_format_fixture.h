@@ -75,7 +75,7 @@ class LogFormat : public DirectoryFixture {
     if (with_text) {
       const std::string text(vid % 50, 't');
       const TextArguments arguments{base::Text(text), vid % 4 == 0 ? 1U : 0U};
-      const FrameWriter::TextCell cell{0, offsetof(TextArguments, is_null)};
+      const oltp::TextCell cell{0, offsetof(TextArguments, is_null)};
       frame->add(kTextProcedure, now, vid * 3, read, base::Vid(vid),
                  std::as_bytes(std::span(&arguments, 1)), {&cell, 1}, rows);
     } else {

@@ -275,23 +275,6 @@ TEST_F(Modules, ANameThatIsTakenOrDefinedTwiceFailsTheWholeLoad) {
   EXPECT_EQ(own.code(), ErrorCode::kAlreadyExists);
 }
 
-// As of a library whose headers did not refuse it yet when it was compiled.
-TEST_F(Modules, AReplyWithALongStringIsRefusedInWords) {
-  const auto library = ModuleLibrary::open(DIPTYCH_MODULE_VARIANTS);
-  ASSERT_TRUE(library.ok()) << library.error().to_string();
-  std::vector<oltp::ProcedureDefinition> definitions;
-  ASSERT_TRUE(ModuleRegistry::define(**library, database().catalog(), &definitions).ok());
-  const ModuleRegistry modules;
-  const ProcedureDirectory directory;
-  EXPECT_TRUE(modules.check(**library, definitions, directory).ok());
-  definitions.back().reply_columns.front().type = base::CellTraits<base::Text>::kType;
-  const auto checked = modules.check(**library, definitions, directory);
-  ASSERT_EQ(checked.code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(checked.error().message,
-              HasSubstr("procedure \"minus\" replies \"number\", a TEXT, which cannot leave the "
-                        "transaction"));
-}
-
 TEST_F(Modules, ChangedArgumentsAreRefusedAndNothingIsReplaced) {
   ASSERT_TRUE(load().ok());
   expect_refused(load("signature"), ErrorCode::kInvalidArgument,

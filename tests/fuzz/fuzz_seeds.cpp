@@ -262,7 +262,7 @@ std::vector<std::byte> frame_bytes(uint64_t number, uint64_t sequence, uint64_t 
   frame.begin_batch(base::Vid(start));
   for (uint64_t vid = start + 1; vid <= start + 3; ++vid) {
     const SeedArguments arguments{base::Text("some text"), vid};
-    const FrameWriter::TextCell cell{0, std::nullopt};
+    const oltp::TextCell cell{0, std::nullopt};
     const std::vector<base::RowId> rows(vid % 3, base::RowId(vid * 100));
     frame.add(vid % 2 == 0 ? 1 : 2, {static_cast<int64_t>(vid)}, vid, base::Vid(vid - 1),
               base::Vid(vid), std::as_bytes(std::span(&arguments, 1)),

@@ -239,7 +239,7 @@ TEST(ProcedureMisuse, AConflictIsRunAgainWhateverErrorTheProcedureMakesOfIt) {
   EXPECT_GE(runs, 2);
 }
 
-// Refused where it is compiled; a definition made by hand, where it is registered.
+// Compiled only where all members are cells: then their bytes are found, and kept with the reply.
 struct ReplyWithLongText {
   int64_t id;
   base::Nullable<base::Varchar<65>> text;

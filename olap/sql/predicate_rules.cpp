@@ -15,6 +15,42 @@ bool contains(const Expressions& list, const Expression& wanted) {
                      [&](const ExpressionPtr& e) { return equal(*e, wanted); });
 }
 
+constexpr size_t kListsSearched = 16;  // of an OR's, the last ones
+
+// The expression that the branch compares with literals, by = or IN; nullptr: it does something
+// else.
+const Expression* listed(const Expression& branch) {
+  if (branch.kind == ExpressionKind::kInList) return branch.children[0].get();
+  if (branch.kind != ExpressionKind::kEqual) return nullptr;
+  const Expression& value = *branch.children[1];
+  const bool is_list = is_literal(value) && !is_null_literal(value) &&
+                       names_a_column(*branch.children[0]) &&
+                       same_representation(branch.children[0]->type, value.type);
+  return is_list ? branch.children[0].get() : nullptr;
+}
+
+// The branches of an OR, of which those that list values of one expression become one.
+Expressions as_lists(Expressions branches) {
+  Expressions merged;
+  for (ExpressionPtr& branch : branches) {
+    const Expression* const subject = listed(*branch);
+    const auto searched = static_cast<std::ptrdiff_t>(std::min(merged.size(), kListsSearched));
+    const auto known = std::find_if(merged.end() - searched, merged.end(), [&](const auto& other) {
+      const Expression* const same = listed(*other);
+      return subject != nullptr && same != nullptr && equal(*same, *subject);
+    });
+    if (known == merged.end()) {
+      merged.push_back(std::move(branch));
+      continue;
+    }
+    (*known)->kind = ExpressionKind::kInList;
+    for (size_t i = 1; i < branch->children.size(); ++i) {
+      (*known)->children.push_back(std::move(branch->children[i]));
+    }
+  }
+  return merged;
+}
+
 // One OR as conjuncts: the common ones, then what is left of the OR (none where a branch is empty).
 Expressions factor(ExpressionPtr disjunctive) {
   std::vector<Expressions> branches;
@@ -37,7 +73,7 @@ Expressions factor(ExpressionPtr disjunctive) {
   if (some_branch_is_true) return conjuncts;
   Expressions rest;
   for (Expressions& branch : branches) rest.push_back(conjunction(std::move(branch)));
-  conjuncts.push_back(disjunction(std::move(rest)));
+  conjuncts.push_back(disjunction(as_lists(std::move(rest))));
   return conjuncts;
 }
 
@@ -212,7 +248,7 @@ ExpressionPtr implied_disjunction(const Expression& predicate,
     if (kept.empty()) return nullptr;
     branches.push_back(conjunction(std::move(kept)));
   }
-  return disjunction(std::move(branches));
+  return disjunction(as_lists(std::move(branches)));
 }
 
 bool cannot_fail(const Expression& expression) {

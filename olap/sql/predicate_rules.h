@@ -1,6 +1,7 @@
 // Predicate rules: equivalences that let conjuncts reach the scans and become join keys.
 //
 //   factor   (a AND b) OR (a AND c)  ->  a AND (b OR c)
+//   list     x = 1 OR x IN (2, 3)  ->  x IN (1, 2, 3), by which scans skip blocks
 //   imply    (r1 AND s1) OR (r2 AND s2), r over one member  ->  additionally r1 OR r2 for its scan
 //   early    the same above a join, or in an aggregate over it, r over texts of the build side
 //            ->  r1, r2 become columns there

@@ -121,14 +121,14 @@ class SharedBlockTest : public PushdownTest {
 
 TEST_F(SharedBlockTest, GroupsAreAskedWhatAnyUseAsks) {
   EXPECT_EQ(conditions(kGroups, "g a, g b where a.d = b.d and a.k = 1 and b.k = 2"),
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+            "(c_p_id in (1, 2)); (c_p_id in (1, 2)); ");
   EXPECT_EQ(conditions(kGroups, "g a, g b where a.d = b.d and a.k = 1 and b.k = 1 and a.s > 3"),
             "(c_p_id = 1); (c_p_id = 1); ");
   EXPECT_EQ(conditions(kGroups,
                        "g a, g b where a.k < 5 and a.d = date '2024-01-01' and b.k < 5 and "
                        "b.d = date '2024-01-02'"),
-            "(c_p_id < 5) and ((c_day = '2024-01-01') or (c_day = '2024-01-02')); "
-            "(c_p_id < 5) and ((c_day = '2024-01-01') or (c_day = '2024-01-02')); ");
+            "(c_p_id < 5) and (c_day in ('2024-01-01', '2024-01-02')); "
+            "(c_p_id < 5) and (c_day in ('2024-01-01', '2024-01-02')); ");
 }
 
 TEST_F(SharedBlockTest, AUseThatNeedsAllGroupsLeavesThemAll) {
@@ -139,7 +139,7 @@ TEST_F(SharedBlockTest, AUseThatNeedsAllGroupsLeavesThemAll) {
 }
 
 TEST_F(SharedBlockTest, UsesMayBeAnywhere) {
-  const std::string both = "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ";
+  const std::string both = "(c_p_id in (1, 2)); (c_p_id in (1, 2)); ";
   EXPECT_EQ(conditions(kGroups, "g a left join g b on b.k = 2 and a.d = b.d where a.k = 1"), both);
   EXPECT_EQ(
       conditions(kGroups, "g a where a.k = 1 and exists (select * from g where k = 2 and d = a.d)"),
@@ -158,14 +158,14 @@ TEST_F(SharedBlockTest, WindowsAndDistinctRowsAreSharedToo) {
   EXPECT_EQ(conditions("select c_p_id as k, rank() over (partition by c_p_id order by c_day) as n "
                        "from child",
                        "g a, g b where a.k = 1 and b.k = 2 and a.n = b.n and a.n < 3"),
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+            "(c_p_id in (1, 2)); (c_p_id in (1, 2)); ");
   EXPECT_EQ(conditions("select distinct c_p_id as k, c_day as d from child",
                        "g a, g b where a.k = 1 and b.k = 2 and a.d = b.d"),
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+            "(c_p_id in (1, 2)); (c_p_id in (1, 2)); ");
   EXPECT_EQ(conditions("select c_p_id as k from child union select c_id from child",
                        "g a, g b where a.k = 1 and b.k = 2"),
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_id = 1) or (c_id = 2)); "
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_id = 1) or (c_id = 2)); ");
+            "(c_p_id in (1, 2)); (c_id in (1, 2)); "
+            "(c_p_id in (1, 2)); (c_id in (1, 2)); ");
   EXPECT_EQ(conditions("select c_p_id as k from child order by c_day limit 3",
                        "g a, g b where a.k = 1 and b.k = 2"),
             "all; all; ");
@@ -182,8 +182,8 @@ TEST_F(SharedBlockTest, RowsAreAskedWhatTheirUseAsks) {
       << "k + 0 may fail";
   EXPECT_EQ(conditions("select k, d from (" + std::string(kGroups) + ") v where d is null",
                        "g a, g b where a.k = 1 and b.k = 2"),
-            "(c_day is null) and ((c_p_id = 1) or (c_p_id = 2)); "
-            "(c_day is null) and ((c_p_id = 1) or (c_p_id = 2)); ");
+            "(c_day is null) and (c_p_id in (1, 2)); "
+            "(c_day is null) and (c_p_id in (1, 2)); ");
 }
 
 // As in TPC-DS's Q11, whose CTE unites stores and catalogs and tells them apart by a constant.
@@ -196,11 +196,11 @@ TEST_F(SharedBlockTest, AnInputThatAUseDoesNotNeedGoes) {
   EXPECT_EQ(conditions(body,
                        "g a, g b where a.side = 's' and b.side = 's' and a.k = 1 and "
                        "b.k = 2 and a.n = b.n"),
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); ");
+            "(c_p_id in (1, 2)); (c_p_id in (1, 2)); ");
   EXPECT_EQ(conditions(body,
                        "g a, g b, g c where a.side = 's' and b.side = 's' and a.k = 1 and "
                        "b.k = 2 and c.k = 3 and c.side = 'w'"),
-            "((c_p_id = 1) or (c_p_id = 2)); ((c_p_id = 1) or (c_p_id = 2)); (p_id = 3); ");
+            "(c_p_id in (1, 2)); (c_p_id in (1, 2)); (p_id = 3); ");
   // The groups over no rows are one.
   EXPECT_EQ(
       conditions("select 's' as side, count(*) as n from child union all select 'w', count(*) "

@@ -256,8 +256,13 @@ constexpr Planned kPlanned[] = {
     {"select p_name from parent where (p_id = 1 and p_kind = 'a') or (p_id = 1 "
      "and p_kind = 'b')",
      "project [p_name]\n"
-     "  scan parent [p_id, p_name, p_kind] where (p_id = 1) and ((p_kind = 'a') "
-     "or (p_kind = 'b'))\n"},
+     "  scan parent [p_id, p_name, p_kind] where (p_id = 1) and (p_kind in ('a', "
+     "'b'))\n"},
+    {"select p_name from parent where p_id = 1 or p_id in (3, 2) or p_kind = 'a' or p_id < 0 or "
+     "'b' = p_kind or p_kind = 'c'",
+     "project [p_name]\n"
+     "  scan parent [p_id, p_name, p_kind] where ((p_id in (1, 3, 2)) or (p_kind in ('a', 'c')) or "
+     "(p_id < 0) or ('b' = p_kind))\n"},
     {"select * from parent where p_id = 1 or p_id = 1",
      "scan parent [p_id, p_name, p_kind] where (p_id = 1)\n"},
     {"select count(*) from parent, child where (p_id = c_p_id and p_kind = 'a') "
@@ -267,7 +272,7 @@ constexpr Planned kPlanned[] = {
      "(c_id = 3)))\n"
      "    scan child [c_id, c_p_id]\n"
      "    project [p_id, p_kind, (p_kind = 'a'), (p_kind = 'b')]\n"
-     "      scan parent [p_id, p_kind] where ((p_kind = 'a') or (p_kind = 'b'))\n"},
+     "      scan parent [p_id, p_kind] where (p_kind in ('a', 'b'))\n"},
     // What may fail is asked of pairs only; so are numbers.
     {"select count(*) from parent, child where p_id = c_p_id and (c_id = 3 or p_id = 2 or "
      "p_kind || 'x' = 'ax')",

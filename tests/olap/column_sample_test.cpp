@@ -29,6 +29,15 @@ class ColumnSampleTest : public ::testing::TestWithParam<int64_t> {
     }
   }
 
+  // What the planner is told of it, as `t`.
+  void SetUp() override {
+    ASSERT_EQ(define(&catalog_,
+                     "CREATE TABLE t (a INT, b BIGINT NOT NULL, c DECIMAL(9,2), d TEXT,"
+                     " PRIMARY KEY (b))"),
+              "");
+    StatisticsKeeper(table()).refresh(&statistics_[0]);
+  }
+
   storage::Table* table() { return &replica_.replica().table(table_); }
   ColumnSample sample(uint16_t column) {
     TableStatistics statistics;
@@ -42,6 +51,8 @@ class ColumnSampleTest : public ::testing::TestWithParam<int64_t> {
 
   TestReplica replica_{3};
   base::TableId table_;
+  base::Catalog catalog_;
+  TableRows statistics_ = TableRows(1);
 };
 
 TEST_P(ColumnSampleTest, SaysHowManyValuesAreDifferent) {
@@ -77,16 +88,9 @@ TEST_P(ColumnSampleTest, KnowsCommonValuesAndRanges) {
 
 // The column that is a parent's has no index and no foreign key here.
 TEST_P(ColumnSampleTest, PlansGoByIt) {
-  base::Catalog catalog;
-  ASSERT_EQ(define(&catalog,
-                   "CREATE TABLE t (a INT, b BIGINT NOT NULL, c DECIMAL(9,2), d TEXT,"
-                   " PRIMARY KEY (b))"),
-            "");
-  TableRows statistics(1);
-  StatisticsKeeper(table()).refresh(&statistics[0]);
-  EXPECT_FALSE(statistics[0].lacks_samples);
+  EXPECT_FALSE(statistics_[0].lacks_samples);
   const auto expected = [&](const std::string& where, double share, double tolerance) {
-    const auto plan = prepare("select b from t where " + where, catalog, statistics);
+    const auto plan = prepare("select b from t where " + where, catalog_, statistics_);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
     SCOPED_TRACE(where);
     expect_near(plan->root->estimated_rows / static_cast<double>(GetParam()), share, tolerance);
@@ -130,15 +134,8 @@ TEST_P(ColumnSampleTest, PlansGoByIt) {
 }
 
 TEST_P(ColumnSampleTest, GroupsGoByIt) {
-  base::Catalog catalog;
-  ASSERT_EQ(define(&catalog,
-                   "CREATE TABLE t (a INT, b BIGINT NOT NULL, c DECIMAL(9,2), d TEXT,"
-                   " PRIMARY KEY (b))"),
-            "");
-  TableRows statistics(1);
-  StatisticsKeeper(table()).refresh(&statistics[0]);
   const auto expected = [&](const std::string& sql, double groups, double tolerance) {
-    const auto plan = prepare("select count(*) from " + sql, catalog, statistics);
+    const auto plan = prepare("select count(*) from " + sql, catalog_, statistics_);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
     SCOPED_TRACE(sql);
     expect_near(plan->root->estimated_rows, groups, tolerance);

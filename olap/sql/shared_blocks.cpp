@@ -143,7 +143,8 @@ void SharedUses::visit(JoinMember& member, const Asked& asked) {
   }
 }
 
-// The preserved side's rows, where they are all of a side's, are asked what is asked of the join's.
+// What is asked of the join's rows is asked of the preserved side's, and ON of the optional side's.
+// A full join keeps the rows of both sides.
 void SharedUses::visit_left_join(LeftJoin& join, const Asked& asked) {
   Asked of_optional;
   for (const ExpressionPtr& condition : join.on) of_optional.push_back(condition.get());

@@ -41,27 +41,34 @@ void BM_SelectBits(benchmark::State& state) {
 }
 BENCHMARK(BM_SelectBits)->Arg(1)->Arg(2)->Arg(8)->Arg(32);
 
+// Columns of random codes, of so many texts each.
+struct CodedColumns {
+  CodedColumns(size_t count, uint32_t entry_count, const base::StringRef* entries)
+      : codes(count, std::vector<uint32_t>(kVectorRows)), coded(count) {
+    std::mt19937_64 random(1);
+    for (size_t c = 0; c < count; ++c) {
+      for (uint32_t& code : codes[c]) code = static_cast<uint32_t>(random() % entry_count);
+      coded[c] = {codes[c].data(), entries, entry_count, 1};
+      columns.push_back({.type = PhysicalType::kString, .coded = &coded[c]});
+    }
+    select_all(kVectorRows, &all);
+  }
+
+  std::vector<std::vector<uint32_t>> codes;
+  std::vector<TextCodes> coded;
+  std::vector<Vector> columns;
+  Selection all;
+};
+
 // By so many columns of seven texts.
 void BM_DifferingRows(benchmark::State& state) {
-  std::mt19937_64 random(1);
   const std::vector<base::StringRef> entries(7, base::StringRef("a text"));
-  const auto count = static_cast<size_t>(state.range(0));
-  std::vector<std::vector<uint32_t>> codes(count, std::vector<uint32_t>(kVectorRows));
-  std::vector<TextCodes> coded;
-  coded.reserve(count);
-  std::vector<Vector> columns;
-  for (std::vector<uint32_t>& of_rows : codes) {
-    for (uint32_t& code : of_rows) code = static_cast<uint32_t>(random() % entries.size());
-    coded.push_back({of_rows.data(), entries.data(), 7});
-    columns.push_back({.type = PhysicalType::kString, .coded = &coded.back()});
-  }
-  Selection all;
-  select_all(kVectorRows, &all);
+  const CodedColumns of(static_cast<size_t>(state.range(0)), 7, entries.data());
   DifferingRows differing;
   std::vector<uint32_t> numbers(kVectorRows);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(differing.find(nullptr, 1, columns, all));
-    differing.spread(codes[0].data(), numbers.data());
+    benchmark::DoNotOptimize(differing.find(nullptr, 1, of.columns, of.all));
+    differing.spread(of.codes[0].data(), numbers.data());
     benchmark::DoNotOptimize(numbers.data());
   }
   set_rate(state, kVectorRows);
@@ -70,24 +77,12 @@ BENCHMARK(BM_DifferingRows)->Arg(1)->Arg(2);
 
 // By so many columns of 100 texts, whose combinations are known.
 void BM_CodedGroups(benchmark::State& state) {
-  std::mt19937_64 random(1);
-  const auto count = static_cast<size_t>(state.range(0));
-  std::vector<std::vector<uint32_t>> codes(count, std::vector<uint32_t>(kVectorRows));
-  std::vector<TextCodes> coded;
-  coded.reserve(count);
-  std::vector<Vector> columns;
-  for (std::vector<uint32_t>& of_rows : codes) {
-    for (uint32_t& code : of_rows) code = static_cast<uint32_t>(random() % 100);
-    coded.push_back({of_rows.data(), nullptr, 100, 1});
-    columns.push_back({.type = PhysicalType::kString, .coded = &coded.back()});
-  }
-  Selection all;
-  select_all(kVectorRows, &all);
+  const CodedColumns of(static_cast<size_t>(state.range(0)), 100, nullptr);
   CodedGroups groups;
   std::vector<uint32_t> numbers(kVectorRows);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(groups.find(columns, all, numbers.data()));
-    if (groups.unknown().count != 0) groups.learn(codes[0].data(), numbers.data());
+    benchmark::DoNotOptimize(groups.find(of.columns, of.all, numbers.data()));
+    if (groups.unknown().count != 0) groups.learn(of.codes[0].data(), numbers.data());
     benchmark::DoNotOptimize(numbers.data());
   }
   set_rate(state, kVectorRows);

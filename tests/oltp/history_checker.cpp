@@ -41,12 +41,6 @@ class VersionTable {
     for (auto& [row, versions] : rows_) {
       std::stable_sort(versions.begin(), versions.end(),
                        [](const Version& a, const Version& b) { return a.vid < b.vid; });
-      // A row that its transaction inserted and erased never was: no version.
-      bool there = false;
-      std::erase_if(versions, [&](const Version& version) {
-        const bool was_there = std::exchange(there, version.token != kAbsent);
-        return !was_there && !there;
-      });
     }
   }
 
@@ -75,7 +69,12 @@ class VersionTable {
  private:
   void add(const HistoryRun& run, size_t number) {
     std::map<int64_t, const Operation*> last;
+    std::set<int64_t> absent;  // before the run wrote them
     for (const Operation& operation : run.operations) {
+      if (operation.kind == Kind::kRead && operation.token == kAbsent &&
+          !last.contains(operation.row)) {
+        absent.insert(operation.row);
+      }
       if (operation.kind != Kind::kWrite) continue;
       const auto [before, fresh] = last.try_emplace(operation.row, &operation);
       if (!fresh) {
@@ -86,6 +85,8 @@ class VersionTable {
     }
     if (!run.committed) return;
     for (const auto& [row, write] : last) {
+      // A row that its run inserted and erased never was. Another run may have inserted it since.
+      if (write->token == kAbsent && absent.contains(row)) continue;
       rows_[row].push_back({run.commit_vid, number, write->token, write->key});
     }
   }

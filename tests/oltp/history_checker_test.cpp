@@ -52,6 +52,29 @@ TEST(HistoryChecker, PassesReadersOfOldSnapshotsAndRunsThatWereRolledBack) {
   EXPECT_FALSE(find_cycle(history));
 }
 
+// Another run inserts the row meanwhile.
+TEST(HistoryChecker, PassesARowThatItsRunInsertedAndErased) {
+  const HistoryRun without_net_effect = {
+      1, 3, true, {read_of(3, kAbsent), write_of(3, 31, 30), erase_of(3), write_of(1, 11, 10)}};
+  const History history = history_of({
+      {1, 2, true, {read_of(3, kAbsent), write_of(3, 33, 30)}},
+      without_net_effect,
+      {3, 0, true, {read_of(3, 33), scan_of(0, 99, {{1, 11}, {2, 2}, {3, 33}})}},
+  });
+  EXPECT_EQ(kinds_of(history), Kinds());
+  EXPECT_FALSE(find_cycle(history));
+}
+
+// It has found the row absent, and the other run has not seen its write.
+TEST(HistoryChecker, FindsTheCycleOfARowThatItsRunInsertedAndErased) {
+  const History history = history_of({
+      {1, 2, true, {read_of(1, 1), read_of(3, kAbsent), write_of(3, 33, 30)}},
+      {1, 3, true, {read_of(3, kAbsent), write_of(3, 31, 30), erase_of(3), write_of(1, 11, 10)}},
+  });
+  EXPECT_EQ(kinds_of(history), Kinds());
+  EXPECT_TRUE(find_cycle(history));
+}
+
 // Write skew is sound under snapshot isolation, and a cycle.
 TEST(HistoryChecker, FindsTheCycleOfAWriteSkew) {
   const History history = history_of({

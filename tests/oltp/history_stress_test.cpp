@@ -145,6 +145,7 @@ class Actor {
         txn_.insert(bank_.account, Account{id, branch, std::string_view(name),
                                            static_cast<int64_t>(token), std::string_view(name)});
     if (inserted) {
+      note(read_of(id, kAbsent));
       note(write_of(id, token, key_of(branch, token)));
       return {};
     }

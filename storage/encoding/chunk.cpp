@@ -60,6 +60,7 @@ std::string_view encoding_name(Encoding encoding) {
     case Encoding::kZstd: return "zstd";
     case Encoding::kSpacedDictionary: return "spaced dictionary";
     case Encoding::kPatchedText: return "patched text";
+    case Encoding::kSymbolDictionary: return "symbol dictionary";
   }
   return "unknown";
 }
@@ -222,7 +223,8 @@ void Chunk::prefetch_other(uint32_t row) const {
     case Encoding::kFrame:
     case Encoding::kPackedFrame:
     case Encoding::kDictionary:
-    case Encoding::kSpacedDictionary: {
+    case Encoding::kSpacedDictionary:
+    case Encoding::kSymbolDictionary: {
       const uint64_t bit = uint64_t{row} * header_->code_bits;
       return __builtin_prefetch(header_->at(header_->codes_offset) + bit / 8, 1);
     }

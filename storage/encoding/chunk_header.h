@@ -40,9 +40,10 @@ enum class Encoding : uint8_t {
   kSymbolText,
   kZstd,
   kSpacedDictionary,  // of texts, thawed
-  kPatchedText,       // packed or symbol text, thawed
+  kPatchedText,       // a form of texts that takes no patch, thawed
+  kSymbolDictionary,
 };
-inline constexpr int kEncodings = 10;
+inline constexpr int kEncodings = 11;
 
 inline constexpr uint32_t kChunkRowsMax = 1U << 18;
 inline constexpr uint32_t kChunkTailBytes = 32;

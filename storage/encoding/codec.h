@@ -155,6 +155,7 @@ const TextCodec& spaced_dictionary();
 const TextCodec& packed_texts();
 const TextCodec& patched_texts();
 const TextCodec& symbol_texts();
+const TextCodec& symbol_dictionary();
 const NumberCodec& zstd_numbers();
 const TextCodec& zstd_texts();
 

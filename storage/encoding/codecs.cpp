@@ -11,6 +11,7 @@ const NumberCodec* number_codec(Encoding encoding) {
     case Encoding::kDictionary: return &number_dictionary();
     case Encoding::kPackedText:
     case Encoding::kSymbolText:
+    case Encoding::kSymbolDictionary:
     case Encoding::kSpacedDictionary:
     case Encoding::kPatchedText: return nullptr;
     case Encoding::kZstd: return &zstd_numbers();
@@ -27,6 +28,7 @@ const TextCodec* text_codec(Encoding encoding) {
     case Encoding::kDictionary: return &text_dictionary();
     case Encoding::kPackedText: return &packed_texts();
     case Encoding::kSymbolText: return &symbol_texts();
+    case Encoding::kSymbolDictionary: return &symbol_dictionary();
     case Encoding::kZstd: return &zstd_texts();
     case Encoding::kSpacedDictionary: return &spaced_dictionary();
     case Encoding::kPatchedText: return &patched_texts();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -147,9 +148,12 @@ struct RunBuffer {
   std::vector<uint64_t> values;  // as words: any value type is aligned
   std::vector<uint64_t> nulls;
   std::vector<char> text;
-  std::vector<uint32_t> numbers;         // lengths, codes
-  std::vector<base::StringRef> entries;  // of those codes, if they are few
-  uint32_t entry_count = 0;              // 0: the run's texts have no codes
+  std::vector<uint32_t> numbers;             // lengths, codes
+  std::vector<base::StringRef> entries;      // of those codes, if they are few
+  uint32_t entry_count = 0;                  // 0: the run's texts have no codes
+  uint64_t dictionary = 0;                   // of the runs to come, as in TextCodes; 0: not known
+  uint64_t met_dictionary = 0;               // of the last run whose texts had to be expanded
+  std::unique_ptr<RunBuffer> known_entries;  // its texts by code, once they are worth it
 
   template <class Value>
   Value* room(size_t count) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace {
 
 constexpr std::array kNumberForms = {Encoding::kConstant, Encoding::kPlain, Encoding::kFrame,
                                      Encoding::kPackedFrame, Encoding::kDictionary};
-constexpr std::array kTextForms = {Encoding::kConstant, Encoding::kDictionary,
-                                   Encoding::kPackedText, Encoding::kSymbolText, Encoding::kPlain};
+constexpr std::array kTextForms = {Encoding::kConstant,         Encoding::kDictionary,
+                                   Encoding::kSymbolDictionary, Encoding::kPackedText,
+                                   Encoding::kSymbolText,       Encoding::kPlain};
 
 // Texts of a dictionary come so often, on average, that work by entry is far less than by row.
 constexpr double kDictionaryRowsAnEntry = 4;
@@ -32,13 +34,28 @@ bool nearly_as_small(uint64_t bytes, uint64_t least) {
   return bytes <= least + least / 20;
 }
 
+bool come_often(double entries, const ColumnProfile& profile) {
+  return entries * kDictionaryRowsAnEntry <= profile.rows();
+}
+
 // True if the form's bytes are not worth another one of `least` bytes. By a dictionary of texts,
 // conditions are evaluated and groups found on codes: it may take a quarter more.
 bool will_do(const Form& form, uint64_t least, const ColumnProfile& profile) {
-  const bool is_by_entry = form.encoding == Encoding::kDictionary &&
-                           profile.kind() == ValueKind::kText &&
-                           profile.distinct_estimate() * kDictionaryRowsAnEntry <= profile.rows();
+  const bool is_dictionary =
+      form.encoding == Encoding::kDictionary || form.encoding == Encoding::kSymbolDictionary;
+  const bool is_by_entry = is_dictionary && profile.kind() == ValueKind::kText &&
+                           come_often(profile.distinct_estimate(), profile);
   return nearly_as_small(form.bytes, least) || (is_by_entry && form.bytes <= least + least / 4);
+}
+
+// True of a dictionary of symbol texts that come seldom and takes more than two thirds of what they
+// take as symbol text: that is read faster, because a run's texts lie together.
+bool is_too_various(const ChunkBytes& bytes, const ColumnProfile& profile) {
+  const auto& header = *reinterpret_cast<const ChunkHeader*>(bytes.data());
+  if (header.encoding != Encoding::kSymbolDictionary) return false;
+  if (come_often(header.entries, profile)) return false;
+  const auto as_symbols = codec_of(Encoding::kSymbolText, profile.kind())->estimate(profile);
+  return as_symbols && bytes.size() * 3 > *as_symbols * 2;
 }
 
 base::Result<void> check_text_bytes(uint64_t bytes) {
@@ -99,7 +116,8 @@ ChunkBytes write(const ColumnProfile& profile, Encoding encoding, uint64_t bytes
 std::vector<Form> forms_of(const ColumnProfile& profile) {
   std::vector<Form> forms;
   const bool is_text = profile.kind() == ValueKind::kText;
-  for (const Encoding encoding : is_text ? kTextForms : kNumberForms) {
+  using Encodings = std::span<const Encoding>;
+  for (const Encoding encoding : is_text ? Encodings(kTextForms) : Encodings(kNumberForms)) {
     const auto bytes = codec_of(encoding, profile.kind())->estimate(profile);
     if (bytes) forms.push_back({encoding, *bytes});
     if (bytes && encoding == Encoding::kConstant) return forms;
@@ -259,7 +277,7 @@ base::Result<ChunkBytes> encode(const ColumnRun& column, Choice choice) {
   for (const Form& form : forms_of(profile)) {
     if (best_will_do(form.bytes)) break;
     ChunkBytes bytes = write(profile, form.encoding, form.bytes);
-    if (bytes.empty() || best_will_do(bytes.size())) continue;
+    if (bytes.empty() || is_too_various(bytes, profile) || best_will_do(bytes.size())) continue;
     if (best.empty() || bytes.size() < best.size()) {
       best = std::move(bytes);
       encoding = form.encoding;

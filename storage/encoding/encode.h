@@ -5,7 +5,7 @@
 // is read faster and takes patches. An estimate that turns out wrong costs one more try.
 //
 //   numbers    constant, plain, frame, packed frame, dictionary
-//   texts      constant, dictionary, packed text, symbol text, plain
+//   texts      constant, dictionary, symbol dictionary, packed text, symbol text, plain
 //
 // thaw makes a form that takes patches with room for them, from one that could not take one;
 // encode(decoded rows) freezes it again when it is quiet.

@@ -1,6 +1,6 @@
-// Patched texts: a frozen chunk of texts, and beside it those that changed since: what packed text
-// and symbol text are thawed to while few of their rows change, so that a thaw copies the chunk and
-// decodes nothing of it.
+// Patched texts: a frozen chunk of texts, and beside it those that changed since: what packed text,
+// symbol text and dictionaries of it are thawed to while few of their rows change, so that a thaw
+// copies the chunk and decodes nothing of it.
 //
 //   table_offset: | places: u32 a row: of its slot in the heap; 0: it has its frozen text |
 //   text_offset:  | heap: 8 bytes of nothing, then slots { u32 size, u32 room, room bytes } |
@@ -44,7 +44,8 @@ const TextCodec& codec_of_frozen(const ChunkHeader& frozen) {
   return *text_codec(frozen.encoding);
 }
 bool can_be_frozen_part(Encoding encoding) {
-  return encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText;
+  return encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText ||
+         encoding == Encoding::kSymbolDictionary;
 }
 std::string_view slot_text(const ChunkHeader& chunk, uint32_t place) {
   const auto* const slot = chunk.array<PatchedSlot>(chunk.text_offset + place);
@@ -132,6 +133,7 @@ class PatchedTexts final : public TextCodec {
               RunBuffer* buffer) const override {
     const ChunkHeader& frozen = frozen_of(chunk);
     codec_of_frozen(frozen).decode(frozen, first, count, buffer);
+    buffer->entry_count = 0;  // codes are not of patched rows
     auto* const texts = reinterpret_cast<base::StringRef*>(buffer->values.data());
     const uint32_t* const places = places_of(chunk) + first;
     for (uint32_t i = 0; i < count; ++i) {

@@ -8,6 +8,8 @@
 // and compare codes. Of other comparisons a text's first code decides for most texts; of the rest
 // no more is expanded than the constants are long. LIKE '%x' decodes.
 
+#include "storage/encoding/symbol_texts.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -188,12 +190,9 @@ class SymbolTexts final : public TextCodec {
 
   std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
                            std::string* scratch) const override {
-    const TextPositions positions(chunk);
-    const uint32_t count = positions.length(row);
-    scratch->resize(size_t{count} * 8 + 8);
-    const char* const end = expand_symbols(
-        symbols_of(chunk), chunk.array<uint8_t>(chunk.text_offset) + positions.start(row), count,
-        scratch->data());
+    const SymbolReader texts(chunk);
+    scratch->resize(texts.room(row));
+    const char* const end = texts.expand(row, scratch->data());
     scratch->resize(static_cast<size_t>(end - scratch->data()));
     return *scratch;
   }
@@ -220,19 +219,16 @@ class SymbolTexts final : public TextCodec {
 
   void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                    std::span<const uint16_t> slots, RunBuffer* buffer) const override {
-    const TextPositions positions(chunk);
+    const SymbolReader texts(chunk);
     size_t bytes = 0;
-    for (const uint16_t slot : slots) bytes += room_for(positions.length(first + slot));
+    for (const uint16_t slot : slots) bytes += texts.room(first + slot);
     if (buffer->text.size() < bytes) buffer->text.resize(bytes);
     auto* const out = buffer->room<base::StringRef>(count);
-    const auto* const codes = chunk.array<uint8_t>(chunk.text_offset);
     char* to = buffer->text.data();
     for (const uint16_t slot : slots) {
-      const uint32_t length = positions.length(first + slot);
-      const char* const end =
-          expand_symbols(symbols_of(chunk), codes + positions.start(first + slot), length, to);
+      const char* const end = texts.expand(first + slot, to);
       out[slot] = base::StringRef(std::string_view(to, static_cast<size_t>(end - to)));
-      to += room_for(length);
+      to += texts.room(first + slot);
     }
   }
   uint32_t rows_a_slot() const override { return 6; }
@@ -251,6 +247,11 @@ class SymbolTexts final : public TextCodec {
 constexpr SymbolTexts kSymbolTextsCodec;
 
 }  // namespace
+
+SymbolReader::SymbolReader(const ChunkHeader& chunk)
+    : symbols_(symbols_of(chunk)),
+      codes_(chunk.array<uint8_t>(chunk.text_offset)),
+      positions_(chunk) {}
 
 const TextCodec& symbol_texts() {
   return kSymbolTextsCodec;

@@ -8,41 +8,13 @@
 // run is StringRefs into the chunk.
 
 #include <algorithm>
-#include <functional>
 
 #include "storage/encoding/codec.h"
+#include "storage/encoding/distinct_texts.h"
 #include "storage/encoding/texts_by_code.h"
 
 namespace diptych::storage::encoding {
 namespace {
-
-// Gives texts numbers in the order of their first use; open addressing, a hash beside each slot.
-class TextNumbers {
- public:
-  TextNumbers() : slots_(kSlots) {}
-  std::optional<uint32_t> number(std::string_view text) {
-    const auto hash = static_cast<uint32_t>(std::hash<std::string_view>()(text)) | 1;
-    size_t slot = (hash >> 1) % kSlots;
-    for (; slots_[slot].hash != 0; slot = (slot + 1) % kSlots) {
-      const uint32_t found = slots_[slot].number;
-      if (slots_[slot].hash == hash && texts_[found] == text) return found;
-    }
-    if (texts_.size() == kDictionaryEntriesMax) return std::nullopt;
-    slots_[slot] = {hash, static_cast<uint32_t>(texts_.size())};
-    texts_.push_back(text);
-    return slots_[slot].number;
-  }
-  const std::vector<std::string_view>& texts() const { return texts_; }
-
- private:
-  static constexpr size_t kSlots = 2 * kDictionaryEntriesMax;
-  struct Slot {
-    uint32_t hash = 0;  // 0: free
-    uint32_t number = 0;
-  };
-  std::vector<Slot> slots_;
-  std::vector<std::string_view> texts_;
-};
 
 class TextDictionary final : public TextsByCode<DictionaryEntry> {
  public:
@@ -56,16 +28,9 @@ class TextDictionary final : public TextsByCode<DictionaryEntry> {
   }
 
   bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
-    TextNumbers numbers;
-    std::vector<uint32_t> row_numbers;
-    row_numbers.reserve(column.rows());
-    for (const std::string_view text : column.texts()) {
-      const std::optional<uint32_t> number = numbers.number(text);
-      if (!number) return false;
-      row_numbers.push_back(*number);
-    }
-    if (numbers.texts().empty()) return false;
-    write(numbers.texts(), row_numbers, writer);
+    const std::optional<DistinctTexts> distinct = distinct_texts(column);
+    if (!distinct) return false;
+    write(*distinct, writer);
     return true;
   }
 
@@ -107,23 +72,14 @@ class TextDictionary final : public TextsByCode<DictionaryEntry> {
     return DictionaryEntry()(chunk, code);
   }
 
-  static void write(const std::vector<std::string_view>& texts,
-                    const std::vector<uint32_t>& row_numbers, ChunkWriter* writer) {
-    const auto entries = static_cast<uint32_t>(texts.size());
-    std::vector<uint32_t> order(entries);
-    for (uint32_t i = 0; i < entries; ++i) order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](uint32_t a, uint32_t b) { return texts[a] < texts[b]; });
-    std::vector<uint32_t> codes(entries);
+  static void write(const DistinctTexts& distinct, ChunkWriter* writer) {
+    const auto entries = static_cast<uint32_t>(distinct.texts.size());
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < entries; ++i) {
-      codes[order[i]] = i;
-      bytes += texts[i].size();
-    }
+    for (const std::string_view text : distinct.texts) bytes += text.size();
     const uint32_t bits = code_bits(entries - 1, Lanes::k4);
     const uint32_t table = writer->add_part(entries * sizeof(uint32_t));
     const uint32_t text_part = writer->add_part(bytes);
-    const uint32_t code_part = writer->add_part(code_array_bytes(row_numbers.size(), bits));
+    const uint32_t code_part = writer->add_part(code_array_bytes(distinct.codes.size(), bits));
     ChunkHeader& header = writer->header();
     header.table_offset = table;
     header.entries = entries;
@@ -134,13 +90,13 @@ class TextDictionary final : public TextsByCode<DictionaryEntry> {
     auto* const to = header.array<char>(text_part);
     uint32_t end = 0;
     for (uint32_t i = 0; i < entries; ++i) {
-      const std::string_view text = texts[order[i]];
+      const std::string_view text = distinct.texts[i];
       std::copy(text.begin(), text.end(), to + end);
       end += static_cast<uint32_t>(text.size());
       ends[i] = end;
     }
     CodeWriter out(writer->at(code_part), bits);
-    for (const uint32_t number : row_numbers) out.add(codes[number]);
+    for (const uint32_t code : distinct.codes) out.add(code);
     out.finish();
   }
 };

@@ -1,5 +1,8 @@
-// TextsByCode: what dictionaries of texts share: a row's code is the place of its text in a table
-// whose texts do not descend, so that comparisons and prefix LIKE are ranges of codes.
+// What dictionaries of texts share: a row's code is the place of its text in a table whose texts do
+// not descend, so that comparisons and prefix LIKE are ranges of codes.
+//
+// AskedByCode   predicates; the texts of the table may have to be made
+// TextsByCode   reads, too, of a table whose texts lie in the chunk
 
 #pragma once
 
@@ -15,44 +18,10 @@
 
 namespace diptych::storage::encoding {
 
-// Entry: called with (chunk, code), the text in the table; stateless.
+// Entry: called with (chunk, code), the text in the table, as a view or a string; stateless.
 template <class Entry>
-class TextsByCode : public TextCodec {
+class AskedByCode : public TextCodec {
  public:
-  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
-                           std::string* /*scratch*/) const override {
-    return Entry()(chunk, codes_of(chunk)[row]);
-  }
-
-  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
-              RunBuffer* buffer) const override {
-    buffer->numbers.resize(count);
-    decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
-    auto* const out = buffer->room<base::StringRef>(count);
-    const uint32_t* const codes = buffer->numbers.data();
-    buffer->entry_count = chunk.entries;
-    if (chunk.entries > kSharedEntriesMax || chunk.entries > count / 4) {
-      for (uint32_t i = 0; i < count; ++i) out[i] = base::StringRef(Entry()(chunk, codes[i]));
-      return;
-    }
-    // To make a reference takes longer than to copy one.
-    buffer->entries.resize(chunk.entries);
-    base::StringRef* const entries = buffer->entries.data();
-    for (uint32_t code = 0; code < chunk.entries; ++code) {
-      entries[code] = base::StringRef(Entry()(chunk, code));
-    }
-    for (uint32_t i = 0; i < count; ++i) out[i] = entries[codes[i]];
-  }
-  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
-                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
-    auto* const out = buffer->room<base::StringRef>(count);
-    const Codes codes = codes_of(chunk);
-    for (const uint16_t slot : slots) {
-      out[slot] = base::StringRef(Entry()(chunk, codes[first + slot]));
-    }
-  }
-  uint32_t rows_a_slot() const override { return 1; }
-
   RowAnswer filter(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     uint64_t end = 0;
@@ -79,7 +48,7 @@ class TextsByCode : public TextCodec {
   }
 
  protected:
-  ~TextsByCode() = default;
+  ~AskedByCode() = default;
 
   static constexpr uint32_t kSharedEntriesMax = 256;
 
@@ -108,6 +77,48 @@ class TextsByCode : public TextCodec {
     return from +
            first_code(count, [&](uint64_t code) { return Entry()(chunk, from + code) < text; });
   }
+};
+
+// Entry: as above; views into the chunk.
+template <class Entry>
+class TextsByCode : public AskedByCode<Entry> {
+ public:
+  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
+                           std::string* /*scratch*/) const override {
+    return Entry()(chunk, codes_of(chunk)[row]);
+  }
+
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              RunBuffer* buffer) const override {
+    buffer->numbers.resize(count);
+    decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
+    auto* const out = buffer->room<base::StringRef>(count);
+    const uint32_t* const codes = buffer->numbers.data();
+    buffer->entry_count = chunk.entries;
+    if (chunk.entries > AskedByCode<Entry>::kSharedEntriesMax || chunk.entries > count / 4) {
+      for (uint32_t i = 0; i < count; ++i) out[i] = base::StringRef(Entry()(chunk, codes[i]));
+      return;
+    }
+    // To make a reference takes longer than to copy one.
+    buffer->entries.resize(chunk.entries);
+    base::StringRef* const entries = buffer->entries.data();
+    for (uint32_t code = 0; code < chunk.entries; ++code) {
+      entries[code] = base::StringRef(Entry()(chunk, code));
+    }
+    for (uint32_t i = 0; i < count; ++i) out[i] = entries[codes[i]];
+  }
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
+    auto* const out = buffer->room<base::StringRef>(count);
+    const Codes codes = codes_of(chunk);
+    for (const uint16_t slot : slots) {
+      out[slot] = base::StringRef(Entry()(chunk, codes[first + slot]));
+    }
+  }
+  uint32_t rows_a_slot() const override { return 1; }
+
+ protected:
+  ~TextsByCode() = default;
 };
 
 // The table of kDictionary.

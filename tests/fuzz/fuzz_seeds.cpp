@@ -91,7 +91,8 @@ void write_patched(const fs::path& folder) {
   using namespace encoding;
   encoding::test::TestColumn column(ValueKind::kText);
   for (int i = 0; i < 100; ++i) column.add_text(fmt::format("some text with a number {}", i));
-  for (const Encoding form : {Encoding::kPackedText, Encoding::kSymbolText}) {
+  for (const Encoding form :
+       {Encoding::kPackedText, Encoding::kSymbolText, Encoding::kSymbolDictionary}) {
     for (const uint32_t rows : {5U, 12U, 20U}) {
       ChunkBytes bytes = *encode(column.run(), form);
       for (uint32_t i = 0; i < rows; ++i) {

@@ -56,6 +56,7 @@ base::TableSchema damage_schema(uint32_t id, base::Settled settled) {
   schema.columns.push_back({"double", {TypeKind::kDouble}, Nullability::kNotNull});
   schema.columns.push_back({"thawed", {TypeKind::kVarchar, 0, 0, 20}, Nullability::kNotNull});
   schema.columns.push_back({"patched", {TypeKind::kChar, 0, 0, 12}, Nullability::kNotNull});
+  schema.columns.push_back({"phrase", {TypeKind::kVarchar}, Nullability::kNotNull});
   schema.indexes.push_back(
       {"damage_pkey", {}, base::IndexKind::kHash, base::Uniqueness::kUnique, {ColumnId(0)}});
   return schema;
@@ -182,6 +183,10 @@ class DamageModel : public testing::Test {
     replica_->keep_in(std::move(file), 0);
     for (const base::TableSchema& schema : schemas_) replica_->add_table(schema);
   }
+  static std::string phrase(uint64_t number) {
+    return fmt::format("the customer of district {} in warehouse {} has no further orders",
+                       number % 20, number / 20);
+  }
   static void fill(Table* table) {
     Partition& partition = table->partition(PartitionId(0));
     const std::string_view words[] = {"orders", "stock", "customer", "district", "warehouse"};
@@ -199,15 +204,16 @@ class DamageModel : public testing::Test {
                   {int64_t{i} * 3, int64_t{7}, i % 9 == 0 ? base::Value() : base::Value(byte),
                    std::string(words[random.below(5)]), random.text(12), int64_t{any}, sentence,
                    static_cast<double>(random.random()()) / 3, std::string(words[random.below(5)]),
-                   random.text(12)}));
+                   random.text(12), phrase(random.below(200))}));
       test::insert_row(partition, base::RowId(i), record.row(), record.strings_base());
     }
     for (uint32_t i = 5; i < kRows; i += 17) partition.erase(i);
     for (int look = 0; look < 200; ++look) partition.compact();
     // A word that the block's dictionary lacks, and letters in place of others.
-    record.encode(TestRow(table->layout(), {int64_t{0}, int64_t{7}, base::Value(), std::string(),
-                                            std::string(), int64_t{0}, std::string(), 0.0,
-                                            std::string("terminal"), std::string("never before")}));
+    record.encode(TestRow(
+        table->layout(),
+        {int64_t{0}, int64_t{7}, base::Value(), std::string(), std::string(), int64_t{0},
+         std::string(), 0.0, std::string("terminal"), std::string("never before"), std::string()}));
     for (const ColumnId thawed : {ColumnId(8), ColumnId(9)}) {
       test::update_cell(partition, 0, thawed, record.cell(thawed), record.strings_base());
     }

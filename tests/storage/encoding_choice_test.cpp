@@ -63,7 +63,7 @@ TEST(EncodingChoice, RandomTextOfSixtyTwoLettersTakesSixBitsALetter) {
 TEST(EncodingChoice, TextsThatRepeatTakeADictionaryAndPartsThatRepeatTakeSymbols) {
   EXPECT_EQ(form(encoded(ValueKind::kText,
                          [](TestColumn* column, Random* random, uint32_t) {
-                           column->add_text(test::last_name((*random)()));
+                           column->add_text(test::last_name((*random)() % 300));
                          })),
             Encoding::kDictionary);
   const ChunkBytes names =
@@ -72,6 +72,24 @@ TEST(EncodingChoice, TextsThatRepeatTakeADictionaryAndPartsThatRepeatTakeSymbols
       });
   EXPECT_EQ(form(names), Encoding::kSymbolText);
   EXPECT_LT(names.size(), kManyRows * 10) << "of 27 bytes on average";
+}
+
+TEST(EncodingChoice, LongTextsThatComeAFewTimesTakeADictionaryOfSymbols) {
+  const auto page = [](uint64_t number) {
+    return "https://www.example.org/articles/" + test::last_name(number / 3) + "/" +
+           std::to_string(number * 7919 % 100'000) + ".html";
+  };
+  const auto pages = [&](uint64_t values) {
+    return encoded(ValueKind::kText, [&](TestColumn* column, Random* random, uint32_t) {
+      column->add_text(page((*random)() % values));
+    });
+  };
+  const ChunkBytes repeated = pages(kManyRows / 8);
+  EXPECT_EQ(form(repeated), Encoding::kSymbolDictionary);
+  EXPECT_LT(repeated.size(), kManyRows * 4) << "of 50 bytes on average";
+  EXPECT_EQ(form(pages(30)), Encoding::kDictionary) << "its texts take next to nothing";
+  EXPECT_EQ(form(pages(kManyRows)), Encoding::kSymbolText) << "they come twice, if at all";
+  EXPECT_EQ(form(pages(100 * kManyRows)), Encoding::kSymbolText);
 }
 
 TEST(EncodingChoice, AColumnOfNullsAloneHasNoNullMap) {

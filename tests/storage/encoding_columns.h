@@ -17,10 +17,12 @@
 
 namespace diptych::storage::encoding::test {
 
-inline constexpr Encoding kAllEncodings[] = {
-    Encoding::kConstant,         Encoding::kFrame,      Encoding::kPackedFrame, Encoding::kPlain,
-    Encoding::kDictionary,       Encoding::kPackedText, Encoding::kSymbolText,  Encoding::kZstd,
-    Encoding::kSpacedDictionary, Encoding::kPatchedText};
+inline constexpr Encoding kAllEncodings[] = {Encoding::kConstant,         Encoding::kFrame,
+                                             Encoding::kPackedFrame,      Encoding::kPlain,
+                                             Encoding::kDictionary,       Encoding::kPackedText,
+                                             Encoding::kSymbolText,       Encoding::kZstd,
+                                             Encoding::kSpacedDictionary, Encoding::kPatchedText,
+                                             Encoding::kSymbolDictionary};
 static_assert(std::size(kAllEncodings) == kEncodings);
 
 // A column as cells, which are compared with, and as the run that is encoded.

@@ -84,7 +84,8 @@ std::vector<ChunkBytes> small_chunks() {
         chunks.push_back(*thaw(Chunk::trusted(*bytes), 1, Cell::of_text("abc"), NullRoom::kMap));
         EXPECT_EQ(Chunk::trusted(chunks.back()).encoding(), Encoding::kSpacedDictionary);
       }
-      if (encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText) {
+      if (encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText ||
+          encoding == Encoding::kSymbolDictionary) {
         chunks.push_back(*thaw(Chunk::trusted(*bytes), 1, Cell::of_text("abc"), NullRoom::kMap));
         EXPECT_EQ(Chunk::trusted(chunks.back()).encoding(), Encoding::kPatchedText);
       }
@@ -204,13 +205,44 @@ TEST(EncodingDamage, APatchedTextInsideAnothersRoomIsAnError) {
   EXPECT_EQ(Chunk::open(bytes).code(), base::ErrorCode::kCorrupt) << "the next slot is not aligned";
 }
 
+TEST(EncodingDamage, ADictionaryOfOtherSymbolTextsIsAnError) {
+  TestColumn column(ValueKind::kText);
+  TestColumn descending(ValueKind::kText);
+  for (int i = 0; i < 90; ++i) column.add_text("number " + std::to_string(10 + i));
+  for (int i = 0; i < 90; ++i) descending.add_text("number " + std::to_string(99 - i));
+  ChunkBytes bytes = *encode(column.run(), Encoding::kSymbolDictionary);
+  auto& header = *reinterpret_cast<ChunkHeader*>(bytes.data());
+  auto& texts = *header.array<ChunkHeader>(header.table_offset);
+  ASSERT_TRUE(Chunk::open(bytes));
+  const auto expect_error = [&](const char* what) {
+    const auto opened = Chunk::open(bytes);
+    ASSERT_FALSE(opened) << what;
+    EXPECT_NE(opened.error().message.find(what), std::string::npos) << opened.error().message;
+  };
+  const ChunkHeader intact = texts;
+  --texts.rows;
+  expect_error("another form");
+  texts = intact;
+  texts.encoding = Encoding::kPackedText;
+  expect_error("another form");
+  texts = intact;
+  texts.table_offset = texts.bytes;
+  expect_error("its dictionary is damaged");
+  texts = intact;
+  const ChunkBytes others = *encode(descending.run(), Encoding::kSymbolText);
+  ASSERT_EQ(others.size(), texts.bytes);
+  std::copy(others.begin(), others.end(), reinterpret_cast<std::byte*>(&texts));
+  expect_error("not in order");
+}
+
 // A patch of one part would change the other, and lead reads out of the chunk. Found by chunk_fuzz.
 TEST(EncodingDamage, PartsThatOverlapAreAnError) {
   uint32_t moved = 0;
   for (const ChunkBytes& chunk : small_chunks()) {
     const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk.data());
-    const bool is_dictionary =
-        header.encoding == Encoding::kDictionary || header.encoding == Encoding::kSpacedDictionary;
+    const bool is_dictionary = header.encoding == Encoding::kDictionary ||
+                               header.encoding == Encoding::kSpacedDictionary ||
+                               header.encoding == Encoding::kSymbolDictionary;
     const bool is_plain_text =
         header.encoding == Encoding::kPlain && header.kind == ValueKind::kText;
     const auto expect_error = [&](uint32_t ChunkHeader::*offset, uint32_t to) {
@@ -287,6 +319,7 @@ TEST(EncodingDamage, BoundsThatTheFormCannotHaveAreAnError) {
         break;
       case Encoding::kDictionary:
       case Encoding::kSpacedDictionary:
+      case Encoding::kSymbolDictionary:
         // The least text is the empty one, of null rows.
         EXPECT_FALSE(opens(is_text ? text_key("b") : min + 1, max));
         EXPECT_FALSE(opens(min, max - 1));
@@ -299,7 +332,7 @@ TEST(EncodingDamage, BoundsThatTheFormCannotHaveAreAnError) {
     }
     ++moved[header.encoding];
   }
-  EXPECT_EQ(moved.size(), 5U);
+  EXPECT_EQ(moved.size(), 6U);
 }
 
 TEST(EncodingDamage, WithoutAValueThereAreNoBounds) {

@@ -37,7 +37,8 @@ std::vector<Encoded> all_forms(TestColumn* column) {
     auto bytes = encode(run, encoding);
     if (!bytes) continue;
     const bool is_thawed = encoding == Encoding::kDictionary || encoding == Encoding::kConstant ||
-                           encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText;
+                           encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText ||
+                           encoding == Encoding::kSymbolDictionary;
     if (run.kind == ValueKind::kText && is_thawed && run.rows != 0) {
       const Chunk chunk = Chunk::trusted(*bytes);
       ChunkBytes thawed = *thaw(chunk, 0, column->cell(0), NullRoom::kMap);
@@ -136,7 +137,61 @@ TEST(EncodingModel, TextsOfADictionaryHaveCodes) {
   EXPECT_EQ(entries(&one, Encoding::kConstant, 1024), std::pair(1U, true));
   EXPECT_EQ(entries(&many, Encoding::kDictionary, 1024), std::pair(2048U, false));
   EXPECT_EQ(entries(&few, Encoding::kDictionary, 1024), std::pair(7U, true));
+  EXPECT_EQ(entries(&many, Encoding::kSymbolDictionary, 1024), std::pair(2048U, false));
   EXPECT_EQ(entries(&many, Encoding::kPackedText, 1024), std::pair(0U, false));
+}
+
+TEST(EncodingModel, PatchedTextsHaveNoCodes) {
+  TestColumn column(ValueKind::kText);
+  for (uint32_t row = 0; row < 100; ++row) column.add_text(test::last_name(row % 7));
+  const ChunkBytes frozen = *encode(column.run(), Encoding::kSymbolDictionary);
+  const ChunkBytes bytes =
+      *thaw(Chunk::trusted(frozen), 3, Cell::of_text("another"), NullRoom::kNone);
+  const Chunk chunk = *Chunk::open(bytes);
+  ASSERT_EQ(chunk.encoding(), Encoding::kPatchedText);
+  RunBuffer buffer;
+  EXPECT_EQ(chunk.decode(0, 100, &buffer).coded.codes, nullptr);
+}
+
+// Of a dictionary with a number, the buffer keeps the texts, but not longer than the number says.
+TEST(EncodingModel, ExpandedTextsStayWithTheirDictionary) {
+  const auto column_of = [](uint32_t values, const std::string& text) {
+    TestColumn column(ValueKind::kText);
+    for (uint32_t row = 0; row < 5 * kVectorRows; ++row) {
+      column.add_text(text + std::to_string(row * 31 % values));
+    }
+    return column;
+  };
+  TestColumn columns[] = {column_of(900, "customer "), column_of(900, "supplier "),
+                          column_of(70, "nation ")};
+  std::vector<ChunkBytes> chunks;
+  for (TestColumn& column : columns) {
+    chunks.push_back(*encode(column.run(), Encoding::kSymbolDictionary));
+  }
+  RunBuffer buffer;
+  const auto expect_runs = [&](size_t c, uint64_t dictionary) {
+    SCOPED_TRACE(testing::Message() << "column " << c << ", dictionary " << dictionary);
+    buffer.dictionary = dictionary;
+    const Chunk chunk = *Chunk::open(chunks[c]);
+    std::map<uint32_t, std::string> texts;
+    for (uint32_t first = 0; first < chunk.rows(); first += kVectorRows) {
+      const ColumnRun run = chunk.decode(first, kVectorRows, &buffer);
+      for (uint32_t i = 0; i < kVectorRows; ++i) {
+        ASSERT_EQ(test::cell_of(run, i), columns[c].cell(first + i)) << "row " << first + i;
+      }
+      ASSERT_NO_FATAL_FAILURE(expect_codes(run, &texts));
+      const bool keeps = dictionary != 0 && first != 0;
+      EXPECT_EQ(buffer.known_entries != nullptr, keeps) << "from row " << first;
+      EXPECT_EQ(run.coded.entries != nullptr, keeps && c == 2) << "from row " << first;
+    }
+  };
+  for (const uint64_t dictionary : {0, 5, 0}) {
+    ASSERT_NO_FATAL_FAILURE(expect_runs(0, dictionary));
+    buffer.known_entries.reset();
+  }
+  for (uint64_t number = 6; number < 12; ++number) {
+    ASSERT_NO_FATAL_FAILURE(expect_runs(number % 3, number));
+  }
 }
 
 TEST(EncodingModel, EveryFormGivesItsRowsBack) {
@@ -160,7 +215,7 @@ TEST(EncodingModel, EveryFormGivesItsRowsBack) {
       }
     }
     const bool is_text = kind == static_cast<int>(ValueKind::kText);
-    EXPECT_EQ(forms_seen.size(), is_text ? 12 : kind == 3 ? 7 : 8) << "kind " << kind;
+    EXPECT_EQ(forms_seen.size(), is_text ? 14 : kind == 3 ? 7 : 8) << "kind " << kind;
   }
 }
 
@@ -186,8 +241,8 @@ TEST(EncodingModel, ChunksOfTheMostRowsGiveThemBack) {
   for (const Encoding form : {Encoding::kFrame, Encoding::kPackedFrame, Encoding::kDictionary}) {
     ASSERT_NO_FATAL_FAILURE(expect_rows(&numbers, form));
   }
-  for (const Encoding form :
-       {Encoding::kDictionary, Encoding::kPackedText, Encoding::kSymbolText, Encoding::kPlain}) {
+  for (const Encoding form : {Encoding::kDictionary, Encoding::kSymbolDictionary,
+                              Encoding::kPackedText, Encoding::kSymbolText, Encoding::kPlain}) {
     ASSERT_NO_FATAL_FAILURE(expect_rows(&texts, form));
   }
 }

@@ -318,7 +318,8 @@ TEST(EncodingPatchModel, APackedTextIsThawedBesideItsPatches) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
-  for (const Encoding form : {Encoding::kPackedText, Encoding::kSymbolText}) {
+  for (const Encoding form :
+       {Encoding::kPackedText, Encoding::kSymbolText, Encoding::kSymbolDictionary}) {
     TestColumn column = column_of_different_texts(4000, &random);
     ChunkBytes bytes = *encode(column.run(), form);
     const size_t frozen_bytes = bytes.size();
@@ -429,8 +430,8 @@ TEST(EncodingPatchModel, ATextThatNoChunkHoldsIsAnErrorOfItsThaw) {
   constexpr size_t kLargest = UINT32_MAX - 1;  // that a row may have
   const base::Region zeroes(kLargest, base::NumaNode(0));
   const char* const text = reinterpret_cast<const char*>(zeroes.data());
-  for (const Encoding form :
-       {Encoding::kPlain, Encoding::kDictionary, Encoding::kPackedText, Encoding::kSymbolText}) {
+  for (const Encoding form : {Encoding::kPlain, Encoding::kDictionary, Encoding::kSymbolDictionary,
+                              Encoding::kPackedText, Encoding::kSymbolText}) {
     SCOPED_TRACE(encoding_name(form));
     const ChunkBytes bytes = *encode(column.run(), form);
     for (const size_t size : {kLargest, size_t{kChunkTextBytesMax} + 1}) {

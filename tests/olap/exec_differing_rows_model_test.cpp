@@ -4,7 +4,10 @@
 
 #include <map>
 
+#include "olap/execution/expression/expression.h"
 #include "olap/execution/group/coded_groups.h"
+#include "olap/execution/limits/memory_budget.h"
+#include "olap/execution/limits/stop_signal.h"
 #include "olap/execution/scan/leaf_columns.h"
 #include "olap/execution/vector/differing_rows.h"
 #include "tests/olap/exec_operator_model.h"
@@ -121,6 +124,78 @@ TEST(CodedGroupsModel, AreNotLookedForWhereItCannotPay) {
   while (dictionary < 1000 && finds(&in_vain, 5000, dictionary)) ++dictionary;
   EXPECT_LT(dictionary, 100U);
   EXPECT_GT(dictionary, 10U);
+}
+
+// Of one text, NULL for some; it divides by zero for "l".
+ExpressionPtr condition(uint64_t which) {
+  const auto own = [] { return column(0, kTextType); };
+  const auto letter = [](const char* pattern) { return literal(kTextType, text(pattern)); };
+  const auto has = [&](const char* pattern) {
+    return make(ExpressionKind::kLike, kBooleanType, own(), letter(pattern));
+  };
+  switch (which % 4) {
+    case 0: return has("%c%l");
+    case 1: return make(ExpressionKind::kIsNull, kBooleanType, own());
+    case 2:
+      return make(
+          ExpressionKind::kOr, kBooleanType, has("%k%"),
+          make(ExpressionKind::kLike, kBooleanType,
+               make(ExpressionKind::kNullIf, kTextType, own(), letter("jkl")), letter("_k%")));
+    default:
+      return make(
+          ExpressionKind::kLess, kBooleanType,
+          make(ExpressionKind::kDivide, kIntType, literal(kIntType, number(12)),
+               make(ExpressionKind::kSubtract, kIntType, call(Function::kLength, kIntType, own()),
+                    literal(kIntType, number(1)))),
+          literal(kIntType, number(3)));
+  }
+}
+
+// Vectors of a few dictionaries, one after the other; the texts alone tell the same.
+TEST(CodedConditionsModel, AreThoseOfTheTexts) {
+  std::mt19937_64 random(13);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  MemoryBudget memory{MemoryLimits{}};
+  const QueryLimits limits{&memory, &stop};
+  uint64_t nulls_met = 0;
+  for (uint64_t round = 0; round < 120; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const ExpressionPtr expression = condition(round);
+    const NodePtr by_code = compile_expression(*expression, limits);
+    const NodePtr by_text = compile_expression(*expression, limits);
+    const bool divides = round % 4 == 3;
+    const auto entries = static_cast<uint32_t>(1 + random() % (divides ? 11 : 3000));
+    for (uint64_t vector = 0; vector < 12; ++vector) {
+      CodedColumn texts(entries, random() % 2 == 0, &random);
+      texts.coded.dictionary = round * 100 + vector / 5 + 1;
+      texts.vector.coded = &texts.coded;
+      if (entries > 100) texts.coded.entries = nullptr;
+      Selection rows;
+      uint64_t bits[kVectorWords];
+      for (uint64_t& word : bits) word = random() % 2 == 0 ? ~uint64_t{0} : random();
+      select_bits(bits, 1 + static_cast<uint32_t>(random() % kVectorRows), &rows);
+      Batch batch;
+      batch.columns = {texts.vector};
+      batch.selection = &rows;
+      TruthMask found;
+      by_code->evaluate_truth(batch, rows, &found);
+      batch.columns[0].coded = nullptr;
+      TruthMask expected;
+      by_text->evaluate_truth(batch, rows, &expected);
+      for (uint32_t k = 0; k < rows.count; ++k) {
+        const uint32_t slot = rows.row(k);
+        const bool is_null = expected.has_nulls && bit_at(expected.is_null, slot);
+        ASSERT_EQ(found.has_nulls && bit_at(found.is_null, slot), is_null) << "slot " << slot;
+        if (is_null) {
+          ++nulls_met;
+          continue;
+        }
+        ASSERT_EQ(bit_at(found.is_true, slot), bit_at(expected.is_true, slot)) << "slot " << slot;
+      }
+    }
+  }
+  EXPECT_GT(nulls_met, 0U);
 }
 
 TEST(DifferingRowsModel, FirstRowsStandForTheOthers) {

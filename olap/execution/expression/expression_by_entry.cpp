@@ -1,7 +1,8 @@
 // Functions of one text, computed for each text of a vector once: where the column is one of texts
 // that come again (TextCodes), the expression is evaluated over its entries, NULL among them, and
 // its results are spread to the rows by their codes. Entries that no selected row has are left out:
-// they could fail.
+// they could fail. Of a condition, and a dictionary that lasts for many vectors, the results are
+// kept, so that it is evaluated once for each text of a block.
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +12,82 @@
 namespace diptych::olap {
 
 namespace {
+
+// What a condition gives for the codes of a dictionary, as far as rows have had them.
+class KnownTruths {
+ public:
+  // Sets unknown() to the selected rows whose codes have not come yet. False: the texts are of no
+  // dictionary that lasts, or most codes were new, so that it does not pay.
+  bool find(const Vector& texts, const Selection& rows) {
+    if (texts.coded == nullptr || texts.coded->dictionary == 0) return false;
+    if (rows_ >= kTrialRows && work_ * 2 > rows_) return false;
+    follow(*texts.coded);
+    rows_ += rows.count;
+    codes_ = texts.coded->codes;
+    if (texts.nulls != nullptr) {
+      own_codes_.resize(kVectorRows);
+      for (uint32_t i = 0; i < rows.slots; ++i) {
+        own_codes_[i] = bit_at(texts.nulls, i) ? texts.coded->entry_count : codes_[i];
+      }
+      codes_ = own_codes_.data();
+    }
+    uint64_t unknown[kVectorWords] = {};
+    for_selected(rows, [&](uint32_t slot) {
+      if (states_[codes_[slot]] == State::kUnknown) [[unlikely]]
+        set_bit(unknown, slot);
+    });
+    select_bits(unknown, rows.slots, &unknown_);
+    work_ += unknown_.count;
+    return true;
+  }
+  const Selection& unknown() const { return unknown_; }
+  void learn(const TruthMask& truth) {
+    for_selected(unknown_, [&](uint32_t slot) {
+      const bool is_null = truth.has_nulls && bit_at(truth.is_null, slot);
+      states_[codes_[slot]] = is_null                       ? State::kNull
+                              : bit_at(truth.is_true, slot) ? State::kTrue
+                                                            : State::kFalse;
+    });
+  }
+  // Of the rows of find(), all known by now.
+  void give(uint32_t slots, TruthMask* truth) const {
+    uint64_t any_null = 0;
+    for (uint32_t w = 0; w < words_of(slots); ++w) {
+      uint64_t is_true = 0;
+      uint64_t is_null = 0;
+      const uint32_t end = std::min(slots, (w + 1) * 64);
+      for (uint32_t i = w * 64; i < end; ++i) {
+        const State state = states_[codes_[i]];
+        is_true |= uint64_t{state == State::kTrue} << (i % 64);
+        is_null |= uint64_t{state == State::kNull} << (i % 64);
+      }
+      truth->is_true[w] = is_true;
+      truth->is_null[w] = is_null;
+      any_null |= is_null;
+    }
+    truth->has_nulls = any_null != 0;
+  }
+
+ private:
+  enum class State : uint8_t { kUnknown, kFalse, kTrue, kNull };
+  static constexpr uint64_t kTrialRows = 64 * kVectorRows;
+  static constexpr uint64_t kStatesAnEvaluation = 64;  // are cleared in the time of one
+
+  void follow(const TextCodes& coded) {
+    if (coded.dictionary == dictionary_) return;
+    dictionary_ = coded.dictionary;
+    states_.assign(coded.entry_count + size_t{1}, State::kUnknown);  // the last one is of NULL
+    work_ += states_.size() / kStatesAnEvaluation;
+  }
+
+  uint64_t dictionary_ = 0;
+  std::vector<State> states_;  // by code
+  const uint32_t* codes_ = nullptr;
+  std::vector<uint32_t> own_codes_;  // where rows are NULL
+  Selection unknown_;
+  uint64_t rows_ = 0;  // so far
+  uint64_t work_ = 0;  // evaluations, and what clearing took
+};
 
 class ByEntryNode : public ExpressionNode {
  public:
@@ -38,6 +115,13 @@ class ByEntryNode : public ExpressionNode {
   }
 
   void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    if (is_dense(rows) && known_.find(input.columns[column_], rows)) {
+      if (known_.unknown().count != 0) {
+        node_->evaluate_truth(input, known_.unknown(), truth);
+        known_.learn(*truth);
+      }
+      return known_.give(rows.slots, truth);
+    }
     if (!take_entries(input.columns[column_], rows)) {
       return node_->evaluate_truth(input, rows, truth);
     }
@@ -110,6 +194,7 @@ class ByEntryNode : public ExpressionNode {
   uint32_t column_;
   NodePtr node_;
   VectorBuffer results_;
+  KnownTruths known_;
   TextCodes coded_;  // of results that are texts
   Batch entries_;
   Selection present_;  // of the entries

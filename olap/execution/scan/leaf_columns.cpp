@@ -43,7 +43,7 @@ const storage::PinnedColumn& LeafReader::pinned(base::ColumnId column) {
     base::Result<storage::PinnedColumn> pinned = leaf_->pin(column);
     if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
     kept.emplace(std::move(*pinned));
-    columns_[column.value].dictionary = next_dictionary();
+    columns_[column.value].buffer.dictionary = next_dictionary();
   }
   return *kept;
 }
@@ -55,7 +55,7 @@ LeafReader::Values LeafReader::all(base::ColumnId column) {
   if (is_new) {
     kept.view = source.view(first_, rows_, &kept.buffer);
     kept.decoded = !kept.buffer.values.empty() && kept.view.values == kept.buffer.values.data();
-    kept.view.coded.dictionary = kept.dictionary;
+    kept.view.coded.dictionary = kept.buffer.dictionary;
     kept.is_viewed = true;
   }
   const TextCodes* const coded = kept.view.coded.codes == nullptr ? nullptr : &kept.view.coded;

@@ -139,7 +139,8 @@ void* take_chunk_pages(size_t bytes) {
   if (base::kAddressSanitizer) {
     return ::operator new(base::round_up(bytes, kFilePageBytes), kPageAlignment);
   }
-  if (bytes > reserved_bytes()) throw std::bad_alloc();
+  static const size_t bytes_max = reserved_bytes();  // which asks the system
+  if (bytes > bytes_max) throw std::bad_alloc();
   return chunk_heap().take(file_pages(bytes));
 }
 

@@ -45,8 +45,14 @@ std::byte* PagePool::take_zeroed() {
   return used;
 }
 
-void PagePool::release() {
-  for (; released_ < free_.size(); ++released_) {
+void PagePool::release_surplus() {
+  const size_t used_bytes = carved_bytes_ - free_.size() * page_bytes_;
+  release_but(std::max(kSurplusBytesMin, used_bytes / 4));
+}
+
+void PagePool::release_but(size_t kept_bytes) {
+  const size_t released = free_.size() - std::min(free_.size(), kept_bytes / page_bytes_);
+  for (; released_ < released; ++released_) {
     base::release_memory(free_[released_], page_bytes_);
   }
 }

@@ -4,7 +4,7 @@
 // Pages are carved from regions of growing size, and taken back when a compaction has copied what
 // they hold; the one given back last is taken first. New memory is dear (the system clears it,
 // and on a virtual machine the host may have to find it first), so it goes back to the system only
-// by release().
+// by release() and release_surplus().
 //
 // Threads    one owner.
 
@@ -20,6 +20,8 @@ namespace diptych::storage {
 
 class PagePool {
  public:
+  static constexpr size_t kSurplusBytesMin = size_t{2} << 20;
+
   // `page_bytes`: a multiple of 64.
   PagePool(size_t page_bytes, base::NumaNode node);
 
@@ -27,13 +29,17 @@ class PagePool {
   std::byte* take();         // its bytes are anything
   std::byte* take_zeroed();  // its bytes are zero
   void give_back(std::byte* page) { free_.push_back(page); }
-  void release();  // the free pages' memory; they can be taken as before
+  void release() { release_but(0); }  // the free pages' memory; they can be taken as before
+  // The same, but for as much as a quarter of what is in use, or kSurplusBytesMin: whoever comes
+  // next wants that.
+  void release_surplus();
   // Of the pages that were ever taken and not released since.
   size_t memory_bytes() const { return carved_bytes_ - released_ * page_bytes_; }
 
  private:
   std::byte* take_used();  // nullptr: none is free
   std::byte* carve();
+  void release_but(size_t kept_bytes);
 
   base::NumaNode node_;
   size_t page_bytes_;

@@ -63,7 +63,7 @@ void PartitionStore::drop_dead_ranges() {
     watch_.note_all();
   }
   pages_.release();
-  string_pages_.release();
+  string_pages_.pool().release();
 }
 
 uint32_t Partition::block_rows() const {

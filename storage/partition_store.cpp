@@ -42,11 +42,11 @@ PartitionStore::PartitionStore(const base::TableSchema& schema, base::PartitionI
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
       block_shift_(static_cast<uint32_t>(std::countr_zero(format_.block_rows))),
       pages_(HotPage::bytes(format_), options.node),
-      string_pages_(StringHeap::kCarvedBytesMax, options.node),
+      string_pages_(options.node),
       cells_updated_(schema.columns.size()) {}
 
 SharedRef<StringHeap> PartitionStore::new_heap() {
-  return SharedRef<StringHeap>(std::make_unique<StringHeap>(&string_pages_, node_));
+  return SharedRef<StringHeap>(std::make_unique<StringHeap>(&string_pages_));
 }
 
 void PartitionStore::append_page() {
@@ -208,7 +208,7 @@ bool PartitionStore::awaits_inserts(const Range& range) const {
 }
 
 bool PartitionStore::wants_compaction() const {
-  if (thawed_columns_ != 0 || !empty_.empty()) return true;
+  if (thawed_columns_ != 0 || !empty_.empty() || string_pages_.wants_look()) return true;
   const auto is_worth = [&](uint32_t number) { return is_worth_rewriting(ranges_[number]); };
   if (std::any_of(worn_.begin(), worn_.end(), is_worth)) return true;
   const size_t full_ranges = next_ordinal_ / format_.block_rows;
@@ -285,6 +285,7 @@ size_t PartitionStore::settle_columns(size_t done, uint64_t until_ns) {
 
 // Pages first: what waits there takes memory that the next rows could have.
 size_t PartitionStore::compact(uint64_t until_ns) {
+  string_pages_.look();
   size_t done = drop_empty_block();
   done = compact_pages(done, until_ns);
   done = rewrite_worn(done, until_ns);
@@ -299,7 +300,7 @@ void PartitionStore::compact_all() {
     if (!ranges_[i].is_block && !ranges_[i].stays_pages) make_block(i);
   }
   pages_.release();
-  string_pages_.release();
+  string_pages_.pool().release();
 }
 
 size_t PartitionStore::first_leaf_of(size_t range) const {
@@ -409,10 +410,10 @@ PartitionFigures PartitionStore::figures() const {
   figures.page_bytes = pages_.memory_bytes() + leaves_.size() * sizeof(HotPage);
   figures.directory_bytes = free_slots_.memory_bytes() + directory_.capacity() * sizeof(Leaf*) +
                             ranges_.capacity() * sizeof(Range);
-  figures.string_bytes = string_pages_.memory_bytes();
+  figures.string_bytes = string_pages_.pool().memory_bytes();
   figures.snapshot_bytes = snapshot_bytes();
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].heap) figures.string_bytes += ranges_[i].heap->large_bytes();
+    if (ranges_[i].heap) figures.string_bytes += ranges_[i].heap->bytes_beside_pages();
     if (!ranges_[i].is_block) continue;
     figures.block_bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(format_.block_rows)
                                                             : compressed_block(i).memory_bytes();

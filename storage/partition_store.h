@@ -63,6 +63,7 @@
 #include "storage/plain_leaf.h"
 #include "storage/storage_options.h"
 #include "storage/string_heap.h"
+#include "storage/string_pages.h"
 #include "storage/table.h"
 
 namespace diptych::storage {
@@ -240,7 +241,7 @@ class PartitionStore {
   std::vector<Leaf*> directory_;       // by ordinal >> page_shift_
   std::atomic<size_t> kept_bytes_{0};  // that only images have; writers: as KeptBytes
   PagePool pages_;
-  PagePool string_pages_;  // of the ranges' heaps
+  StringPages string_pages_;  // of the ranges' heaps
   std::mutex returned_mutex_;
   std::vector<std::unique_ptr<Leaf>> returned_;  // guarded by it: pages of images that went
   std::vector<Range> ranges_;                    // by ordinal / block rows

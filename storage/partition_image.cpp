@@ -45,22 +45,34 @@ PartitionStore::~PartitionStore() {
   }
 }
 
-// A page that no image has any more, and that the store had copied or dropped before. Where its
-// range still has the heap, others take the cells of its strings.
+StringHeap* PartitionStore::heap_of(const PlainLeaf& page) {
+  const uint32_t range = page.first_ordinal() >> block_shift_;
+  if (range >= ranges_.size() || ranges_[range].heap.get() != page.heap()) return nullptr;
+  return ranges_[range].heap.get();
+}
+
+// Pages that no image has any more, and that the store had copied or dropped before. Where a range
+// still has the heap, others take the cells of their strings; else that goes with its last page.
 void PartitionStore::reclaim() {
   std::vector<std::unique_ptr<Leaf>> returned;
   {
     const std::lock_guard lock(returned_mutex_);
     returned.swap(returned_);
   }
+  if (returned.empty()) return;
   for (const std::unique_ptr<Leaf>& leaf : returned) {
     auto& rows = static_cast<PlainLeaf&>(*leaf);
-    const uint32_t range = leaf->first_ordinal() >> block_shift_;
-    if (range < ranges_.size() && ranges_[range].heap.get() == rows.heap()) rows.release_strings();
+    if (heap_of(rows) != nullptr) rows.release_strings();
     if (const auto* const page = dynamic_cast<const HotPage*>(&rows)) {
       pages_.give_back(page->memory());
     }
   }
+  for (const std::unique_ptr<Leaf>& leaf : returned) {
+    StringHeap* const heap = heap_of(static_cast<const PlainLeaf&>(*leaf));
+    if (heap != nullptr && heap->wants_trim()) heap->trim();
+  }
+  returned.clear();
+  string_pages_.pool().release_surplus();
 }
 
 void PartitionStore::take_back(std::vector<std::unique_ptr<Leaf>> pages) {

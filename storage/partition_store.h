@@ -181,6 +181,8 @@ class PartitionStore {
   SharedRef<Leaf> copy_of(const Leaf& leaf);
   // The store has it no more; images may. Pages without an image go back to the pool.
   void drop(SharedRef<Leaf> leaf);
+  // The range's heap, if the strings of a page lie in it.
+  StringHeap* heap_of(const PlainLeaf& page);
   void drop_shared(SharedRef<Leaf> leaf);  // of which there is a copy
   void count_as_kept(Leaf* leaf);
   // What a saved leaf will be: a block, or pages.

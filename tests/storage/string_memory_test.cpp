@@ -1,4 +1,4 @@
-// What the strings of hot pages take when they change their sizes, or go.
+// What the strings of hot pages take when they change their sizes, or a snapshot has had them.
 
 #include <cstring>
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/replica_snapshot.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/one_row.h"
 #include "tests/temporary_directory.h"
@@ -101,6 +102,22 @@ TEST(StringMemory, ErasedRowsGiveTheirStringsBack) {
   rows.erase_all();
   rows.compact();
   EXPECT_LE(rows.string_bytes(), kSlackBytes);
+}
+
+TEST(StringMemory, WhatASnapshotHeldIsFreeOnceItHasGone) {
+  TextRows rows;
+  rows.insert(kBlockRowsMin - 1, 15'000);
+  const size_t before = rows.string_bytes();
+  for (int i = 0; i < 3; ++i) {
+    {
+      ReplicaSnapshot snapshot(&rows.kept().replica());
+      rows.update_all(15'000);
+      EXPECT_GE(rows.string_bytes(), 2 * before - before / 8);
+      ASSERT_TRUE(snapshot.save(rows.directory(), {}).ok());
+    }
+    rows.kept().replica().reclaim();
+    EXPECT_LE(rows.string_bytes(), before * 3 / 2) << "snapshot " << i;
+  }
 }
 
 }  // namespace

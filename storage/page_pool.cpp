@@ -17,6 +17,7 @@ std::byte* PagePool::take_used() {
   std::byte* const page = free_.back();
   free_.pop_back();
   released_ = std::min(released_, free_.size());
+  least_free_ = std::min(least_free_, free_.size());
   return page;
 }
 
@@ -45,14 +46,20 @@ std::byte* PagePool::take_zeroed() {
   return used;
 }
 
-void PagePool::release_surplus() {
-  const size_t used_bytes = carved_bytes_ - free_.size() * page_bytes_;
-  release_but(std::max(kSurplusBytesMin, used_bytes / 4));
+size_t PagePool::kept_pages() const {
+  const size_t used = carved_bytes_ / page_bytes_ - free_.size();
+  return std::min(free_.size(), std::max(kSurplusBytesMin / page_bytes_, used / 4));
 }
 
-void PagePool::release_but(size_t kept_bytes) {
-  const size_t released = free_.size() - std::min(free_.size(), kept_bytes / page_bytes_);
-  for (; released_ < released; ++released_) {
+bool PagePool::release_unused() {
+  const size_t kept = kept_pages();
+  release_but(std::max(kept, free_.size() - least_free_));
+  least_free_ = free_.size();
+  return released_ + kept >= free_.size();
+}
+
+void PagePool::release_but(size_t kept_pages) {
+  for (; released_ + kept_pages < free_.size(); ++released_) {
     base::release_memory(free_[released_], page_bytes_);
   }
 }

@@ -4,7 +4,7 @@
 // Pages are carved from regions of growing size, and taken back when a compaction has copied what
 // they hold; the one given back last is taken first. New memory is dear (the system clears it,
 // and on a virtual machine the host may have to find it first), so it goes back to the system only
-// by release() and release_surplus().
+// by release() and its like.
 //
 // Threads    one owner.
 
@@ -32,14 +32,17 @@ class PagePool {
   void release() { release_but(0); }  // the free pages' memory; they can be taken as before
   // The same, but for as much as a quarter of what is in use, or kSurplusBytesMin: whoever comes
   // next wants that.
-  void release_surplus();
+  void release_surplus() { release_but(kept_pages()); }
+  // Of that, what was free ever since the call before. False: there is more.
+  bool release_unused();
   // Of the pages that were ever taken and not released since.
   size_t memory_bytes() const { return carved_bytes_ - released_ * page_bytes_; }
 
  private:
   std::byte* take_used();  // nullptr: none is free
   std::byte* carve();
-  void release_but(size_t kept_bytes);
+  size_t kept_pages() const;  // of the free ones
+  void release_but(size_t kept_pages);
 
   base::NumaNode node_;
   size_t page_bytes_;
@@ -48,7 +51,8 @@ class PagePool {
   size_t region_used_ = 0;  // bytes of the last region
   std::vector<base::Region> regions_;
   std::vector<std::byte*> free_;
-  size_t released_ = 0;  // the first so many of free_ have no memory
+  size_t released_ = 0;    // the first so many of free_ have no memory
+  size_t least_free_ = 0;  // since the last release_unused(): of free_, these stayed
 };
 
 }  // namespace diptych::storage

@@ -222,7 +222,7 @@ void StringHeap::drop_free_pages() {
     pages_.pop_back();
     common_->pool().give_back(page);
   }
-  common_->pool().release_surplus();
+  common_->note_given_back();
 }
 
 base::StringRef StringHeap::store_long(std::string_view text) {

@@ -13,9 +13,8 @@
 //
 // Where strings change their sizes, or had copies for a snapshot that has gone, free cells pile up
 // in classes that need none. When they have become many, they are counted (a trim): a page without
-// a string goes back to the pool, for any class and any heap, and the pool gives the system what
-// is more than the next strings will want. What is free is nobody's, in no snapshot either, so a
-// trim may come at any time.
+// a string goes back to the pool, for any class and any heap, or to the system in time
+// (string_pages.h). What is free is nobody's, and in no snapshot: a trim may come at any time.
 //
 // Memory     free at most: an eighth of the pages, or kFreeBytesMin, beside what lies in pages with
 //            strings; and until the heap rests (trim_at_rest), as much again as that was.

@@ -8,11 +8,12 @@ namespace diptych::storage {
 
 void StringPages::look() {
   std::erase_if(watched_, [](StringHeap* heap) { return !heap->trim_at_rest(); });
+  if (has_surplus_) has_surplus_ = !pool_.release_unused();
 }
 
 bool StringPages::wants_look() const {
-  return std::any_of(watched_.begin(), watched_.end(),
-                     [](const StringHeap* heap) { return heap->wants_trim(); });
+  return has_surplus_ || std::any_of(watched_.begin(), watched_.end(),
+                                     [](const StringHeap* heap) { return heap->wants_trim(); });
 }
 
 }  // namespace diptych::storage

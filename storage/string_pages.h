@@ -2,7 +2,9 @@
 // a list of the heaps that still have much free after they were trimmed (string_heap.h).
 //
 // Such a heap is trimmed again when it rests: to look through all that is free whenever a string
-// goes would take longer than the strings do.
+// goes would take longer than the strings do. And what trims give back goes to the system when
+// nobody has taken it from one look to the next: rows that go and come would else pay for new
+// memory each time. Pages of heaps that went stay: the rows of the next range want them.
 //
 // Threads    one owner, as its heaps: the partition's writer.
 
@@ -30,13 +32,15 @@ class StringPages {
   // A heap's own: it knows whether it is in the list.
   void watch(StringHeap* heap) { watched_.push_back(heap); }
   void forget(const StringHeap* heap) { std::erase(watched_, heap); }
-  // Between batches: trims watched heaps whose strings have not changed since the look before.
+  void note_given_back() { has_surplus_ = true; }  // by a trim
+  // Between batches: trims what rests, and releases what is not used.
   void look();
-  bool wants_look() const;  // some heap waits for that
+  bool wants_look() const;  // something waits for that
 
  private:
   PagePool pool_;
   std::vector<StringHeap*> watched_;
+  bool has_surplus_ = false;  // of pool_, or had
 };
 
 }  // namespace diptych::storage

@@ -1,5 +1,5 @@
-// Chunk heap: the memory of chunks, but for small ones and those in an arena, in pages of 4 KiB out
-// of huge ones.
+// Chunk heap: the memory of chunks, but for small ones and those in an arena, and of strings of hot
+// pages over 16 KiB, in pages of 4 KiB out of huge ones.
 //
 // Fresh memory costs more than most of what is done with it: a chunk that is made in, or read into,
 // pages of 4 KiB takes a fault for each, 0.4 s a GiB where huge pages take 0.1; direct I/O has to

@@ -309,6 +309,8 @@ void add_sizes(Definitions* all) {
       {"diptych_blocks_rewritten_total", kCounter, "blocks",
        "Blocks compressed again without the texts of many dead rows",
        read_replica<&P::blocks_rewritten>},
+      {"diptych_rows_moved_total", kCounter, "rows",
+       "Rows moved together, from where most others had gone", read_replica<&P::rows_moved>},
       {"diptych_columns_thawed_total", kCounter, "columns",
        "Columns of blocks that were widened to be written in place",
        read_replica<&P::columns_thawed>},

@@ -44,6 +44,11 @@ void PartitionApplier::index_rows() {
       }
     }
   }
+  partition_->tell_moves(this);
+}
+
+void PartitionApplier::row_moved(base::RowId row_id, uint32_t ordinal) noexcept {
+  index_.move(row_id, ordinal);
 }
 
 const UpdateReader* PartitionApplier::find_reader(const UpdateRecord& update) {

@@ -38,6 +38,7 @@
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
 #include "propagation/update_reader.h"
+#include "storage/row_moves.h"
 #include "storage/table.h"
 
 namespace diptych::propagation {
@@ -53,14 +54,15 @@ struct ApplyCounts {
   uint64_t changes() const { return inserts + updates + deletes; }
 };
 
-class alignas(base::kLineBytes) PartitionApplier {
+class alignas(base::kLineBytes) PartitionApplier final : private storage::RowMoves {
  public:
   static constexpr uint32_t kGroup = 64;
   static constexpr size_t kReadersMax = 1024;  // besides those of a slice
 
   PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                    base::NumaNode node);
-  // Before anything else: indexes the rows that the partition has, and finishes its restore.
+  // Before anything else: indexes the rows that the partition has, and finishes its restore. From
+  // then on, compaction of the partition may move rows, and the index follows.
   void index_rows();
 
   // The partition's records, in VID order (A1).
@@ -80,6 +82,8 @@ class alignas(base::kLineBytes) PartitionApplier {
   size_t memory_bytes() const { return index_.memory_bytes(); }
 
  private:
+  void row_moved(base::RowId row_id, uint32_t ordinal) noexcept override;
+
   using Records = std::span<const UpdateRecord* const>;
   // Rows that are written while those of the next group are fetched.
   struct Group {

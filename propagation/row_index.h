@@ -55,6 +55,11 @@ class RowIndex {
     ++page->rows;
     ++size_;
   }
+  void move(base::RowId row_id, uint32_t ordinal) {  // row_id must be there
+    Entry& found = page_of(row_id)->entries[place(row_id)];
+    DIPTYCH_CHECK(found != 0, "A2: only a row that lives moves");
+    found = ordinal + 1;
+  }
   std::optional<uint32_t> find(base::RowId row_id) const;
   std::optional<uint32_t> erase(base::RowId row_id);  // the ordinal it had
   // Where the RowID's entry is or will be: it stays there until trim(). Those of one kRowIdRun lie

@@ -370,10 +370,10 @@ CompressedBlock::Settled CompressedBlock::settle_one() {
   return done;
 }
 
-void CompressedBlock::drop_values() {
-  DIPTYCH_CHECK(live_rows_ == 0, "only what no row has is dropped");
+std::vector<ChunkBytes> CompressedBlock::constants() const {
   // As words: zeroes are a value of any type, of strings the empty one.
   const std::vector<uint64_t> zeroes(size_t{row_slots_} * sizeof(base::StringRef) / 8);
+  std::vector<ChunkBytes> constants;
   for (size_t c = 0; c < column_count_; ++c) {
     const bool is_row_ids = c + 1 == column_count_;
     const auto kind =
@@ -381,11 +381,36 @@ void CompressedBlock::drop_values() {
     base::Result<ChunkBytes> constant =
         encoding::encode({kind, row_slots_, zeroes.data(), nullptr}, encoding::Encoding::kConstant);
     DIPTYCH_CHECK(constant.ok(), "rows that are all the same are a constant");
-    replace(&columns_[c], std::move(*constant));
-    columns_[c].thawed = false;
-    columns_[c].written = false;
+    constants.push_back(std::move(*constant));
   }
-  thawed_columns_ = 0;
+  return constants;
+}
+
+std::unique_ptr<CompressedBlock> CompressedBlock::make_empty(const LeafFormat& format,
+                                                             uint32_t first_ordinal,
+                                                             BufferManager* buffers) {
+  DIPTYCH_CHECK(first_ordinal % format.block_rows == 0, "blocks tile the ordinals");
+  std::unique_ptr<CompressedBlock> block(
+      new CompressedBlock(format, first_ordinal, format.block_rows, buffers));
+  block->live_bits_.resize(format.block_rows / 64);
+  block->fill(block->constants());
+  return block;
+}
+
+void CompressedBlock::drop_values() {
+  DIPTYCH_CHECK(live_rows_ == 0, "only what no row has is dropped");
+  std::vector<ChunkBytes> bytes = constants();
+  for (size_t c = 0; c < column_count_; ++c) {
+    Column& column = columns_[c];
+    replace(&column, std::move(bytes[c]));
+    column.written = false;
+  }
+}
+
+size_t CompressedBlock::forget_thaws() {
+  DIPTYCH_CHECK(live_rows_ == 0, "what rows have is frozen before it counts as frozen");
+  for (size_t c = 0; c < column_count_; ++c) columns_[c].thawed = false;
+  return std::exchange(thawed_columns_, 0);
 }
 
 }  // namespace diptych::storage

@@ -66,6 +66,10 @@ class CompressedBlock final : public Leaf {
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format, uint32_t first_ordinal,
                                                std::span<const NewRow> rows,
                                                BufferManager* buffers);
+  // Of a range in which no row lives.
+  static std::unique_ptr<CompressedBlock> make_empty(const LeafFormat& format,
+                                                     uint32_t first_ordinal,
+                                                     BufferManager* buffers);
   // As save() left it; its chunks in the block file, or, with `in_memory`, these.
   CompressedBlock(const LeafFormat& format, const SavedLeaf& saved, BufferManager* buffers);
   CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
@@ -115,7 +119,10 @@ class CompressedBlock final : public Leaf {
     bool is_smaller = false;
   };
   Settled settle_one();
-  // Of a block without rows: its chunks become as small as can be.
+  // Both, of a block without rows. No column counts as thawed any more; how many did.
+  size_t forget_thaws();
+  // Its chunks become as small as can be. Where it throws, as memory runs out, some have, and the
+  // block is whole.
   void drop_values();
 
   // Writes the chunks that changed to the block file. kNoSpace, kIo, and the pace's. Any thread,
@@ -141,6 +148,8 @@ class CompressedBlock final : public Leaf {
   // Columns still empty.
   CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows,
                   BufferManager* buffers);
+  // By column: values that no row has, as small as can be.
+  std::vector<encoding::ChunkBytes> constants() const;
   void set_live(std::span<const uint64_t> words);
   void fill(std::vector<encoding::ChunkBytes> chunks);
 

@@ -22,23 +22,33 @@ void FreeSlots::add(uint32_t ordinal) {
   ++count_;
 }
 
-uint32_t FreeSlots::take_lowest() {
+uint32_t FreeSlots::lowest() const {
   DIPTYCH_CHECK(count_ != 0, "a slot is taken only where one is free");
   size_t bit = 0;
   for (size_t level = kLevels; level-- != 0;) {
     bit = bit * 64 + static_cast<size_t>(std::countr_zero(levels_[level][bit]));
   }
-  remove(bit);
   return static_cast<uint32_t>(bit);
 }
 
+uint32_t FreeSlots::take_lowest() {
+  const uint32_t ordinal = lowest();
+  remove(ordinal);
+  return ordinal;
+}
+
 bool FreeSlots::take(uint32_t ordinal) {
-  const std::vector<uint64_t>& words = levels_[0];
-  if (ordinal / 64 >= words.size() || (words[ordinal / 64] >> (ordinal % 64) & 1) == 0) {
-    return false;
-  }
+  if (!has(ordinal)) return false;
   remove(ordinal);
   return true;
+}
+
+void FreeSlots::make_room(uint32_t ordinal) {
+  size_t bit = ordinal;
+  for (std::vector<uint64_t>& words : levels_) {
+    bit /= 64;
+    if (bit >= words.size()) words.resize(bit + 1);
+  }
 }
 
 void FreeSlots::remove(size_t bit) {

@@ -19,10 +19,17 @@ class FreeSlots {
  public:
   bool empty() const { return count_ == 0; }
   size_t size() const { return count_; }
+  bool has(uint32_t ordinal) const {
+    const std::vector<uint64_t>& words = levels_[0];
+    return ordinal / 64 < words.size() && (words[ordinal / 64] >> (ordinal % 64) & 1) != 0;
+  }
+  uint32_t lowest() const;  // must not be empty
 
   void add(uint32_t ordinal);   // must be absent
   uint32_t take_lowest();       // must not be empty
   bool take(uint32_t ordinal);  // false: it is not there
+  // An add() of this ordinal, or a lower one, takes no memory from now on.
+  void make_room(uint32_t ordinal);
 
   size_t memory_bytes() const;
 

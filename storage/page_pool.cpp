@@ -28,6 +28,9 @@ std::byte* PagePool::carve() {
         std::max(page_bytes_, std::min(next_region_bytes_ * 2, base::kHugePageBytes));
     region_used_ = 0;
   }
+  // So that giving back takes no memory.
+  const size_t pages = carved_bytes_ / page_bytes_ + 1;
+  if (free_.capacity() < pages) free_.reserve(2 * pages);
   std::byte* const page = regions_.back().data() + region_used_;
   region_used_ += page_bytes_;
   carved_bytes_ += page_bytes_;

@@ -28,7 +28,7 @@ class PagePool {
   size_t page_bytes() const { return page_bytes_; }
   std::byte* take();         // its bytes are anything
   std::byte* take_zeroed();  // its bytes are zero
-  void give_back(std::byte* page) { free_.push_back(page); }
+  void give_back(std::byte* page) noexcept { free_.push_back(page); }
   void release() { release_but(0); }  // the free pages' memory; they can be taken as before
   // The same, but for as much as a quarter of what is in use, or kSurplusBytesMin: whoever comes
   // next wants that.

@@ -18,6 +18,7 @@ struct PartitionFigures {
   uint64_t blocks_made = 0;       // of pages, rewritten ones, and the rows of loads
   uint64_t blocks_melted = 0;     // back to pages
   uint64_t blocks_rewritten = 0;  // without what many dead rows had
+  uint64_t rows_moved = 0;        // from where few were left
   uint64_t columns_thawed = 0;    // of blocks, made wide enough to be written in place
   uint64_t columns_frozen = 0;    // encoded anew once they were quiet
   uint64_t columns_settled = 0;   // compressed further after that
@@ -33,6 +34,7 @@ struct PartitionFigures {
     blocks_made += other.blocks_made;
     blocks_melted += other.blocks_melted;
     blocks_rewritten += other.blocks_rewritten;
+    rows_moved += other.rows_moved;
     columns_thawed += other.columns_thawed;
     columns_frozen += other.columns_frozen;
     columns_settled += other.columns_settled;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -52,13 +53,20 @@ SharedRef<StringHeap> PartitionStore::new_heap() {
 void PartitionStore::append_page() {
   DIPTYCH_CHECK(next_ordinal_ <= std::numeric_limits<uint32_t>::max() - format_.block_rows,
                 "a partition has at most 2^32 rows less a block; use more partitions");
-  if (next_ordinal_ % format_.block_rows == 0) {
-    ranges_.emplace_back().heap = new_heap();
+  const bool begins_range = next_ordinal_ % format_.block_rows == 0;
+  const SharedRef<StringHeap> heap = begins_range ? new_heap() : ranges_.back().heap;
+  make_room(&ranges_);
+  make_room(&directory_);
+  make_room(&leaves_);
+  std::byte* const memory = pages_.take_zeroed();
+  try {
+    leaves_.emplace_back(std::make_unique<HotPage>(format_, next_ordinal_, memory, heap));
+  } catch (...) {
+    pages_.give_back(memory);
+    throw;
   }
-  auto page =
-      std::make_unique<HotPage>(format_, next_ordinal_, pages_.take_zeroed(), ranges_.back().heap);
-  directory_.push_back(page.get());
-  leaves_.emplace_back(std::move(page));
+  directory_.push_back(leaves_.back().get());
+  if (begins_range) ranges_.emplace_back().heap = heap;
 }
 
 uint64_t PartitionStore::live_rows() const {
@@ -190,17 +198,19 @@ void PartitionStore::erase(uint32_t ordinal) {
   if (leaf.live_rows() == 0) empty_.push_back(number);
 }
 
-size_t PartitionStore::drop_empty_block() {
+size_t PartitionStore::drop_empty_block() try {
   if (empty_.empty()) return 0;
   const uint32_t number = empty_.back();
-  empty_.pop_back();
   DIPTYCH_CHECK(ranges_[number].is_block, "S7: a range that melts has left empty_");
   uint32_t position;
   auto& block = compressed(leaf_to_write(number * format_.block_rows, &position));
   const size_t bytes = block.memory_bytes();
-  thawed_columns_ -= block.thawed_columns();
+  thawed_columns_ -= block.forget_thaws();
   block.drop_values();
+  empty_.pop_back();
   return bytes;
+} catch (const std::bad_alloc&) {  // the next call goes on
+  return 0;
 }
 
 bool PartitionStore::awaits_inserts(const Range& range) const {
@@ -209,14 +219,18 @@ bool PartitionStore::awaits_inserts(const Range& range) const {
 
 bool PartitionStore::wants_compaction() const {
   if (thawed_columns_ != 0 || !empty_.empty() || string_pages_.wants_look()) return true;
-  const auto is_worth = [&](uint32_t number) { return is_worth_rewriting(ranges_[number]); };
+  const auto is_worth = [&](uint32_t number) {
+    return is_worth_rewriting(ranges_[number]) || is_sparse(number);
+  };
   if (std::any_of(worn_.begin(), worn_.end(), is_worth)) return true;
-  const size_t full_ranges = next_ordinal_ / format_.block_rows;
+  const uint32_t full_ranges = next_ordinal_ / format_.block_rows;
   if (compacted_ranges_ == full_ranges) return false;
-  return std::any_of(ranges_.begin(), ranges_.begin() + static_cast<std::ptrdiff_t>(full_ranges),
-                     [&](const Range& range) {
-                       return !range.is_block && !range.stays_pages && !awaits_inserts(range);
-                     });
+  for (uint32_t number = 0; number < full_ranges; ++number) {
+    const Range& range = ranges_[number];
+    if (range.is_block || range.stays_pages) continue;
+    if (!awaits_inserts(range) || is_sparse(number)) return true;
+  }
+  return false;
 }
 
 size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
@@ -235,13 +249,17 @@ size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
 // Where rows are inserted, a worn block becomes pages for them, sooner or later.
 size_t PartitionStore::rewrite_worn(size_t done, uint64_t until_ns) {
   const bool takes_inserts = std::exchange(takes_inserts_, false);
-  for (const uint32_t number : std::vector<uint32_t>(worn_)) {
+  // A range that is rewritten leaves its place, and may come back behind all others.
+  size_t at = 0;
+  for (size_t left = worn_.size(); left != 0; --left) {
+    const uint32_t number = worn_[at++];
     Range& range = ranges_[number];
     const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
     range.writes = 0;
-    if (takes_inserts || !is_quiet || !is_worth_rewriting(range)) continue;
+    if (takes_inserts || !is_quiet || !is_worth_rewriting(range) || is_sparse(number)) continue;
     if (!goes_on(done, until_ns)) break;
     melt(number);
+    --at;
     done += make_block(number);
     ++(range.is_block ? counts_.blocks_rewritten : counts_.blocks_melted);
   }
@@ -288,6 +306,7 @@ size_t PartitionStore::compact(uint64_t until_ns) {
   string_pages_.look();
   size_t done = drop_empty_block();
   done = compact_pages(done, until_ns);
+  done = move_sparse(done, until_ns);
   done = rewrite_worn(done, until_ns);
   done = freeze_columns(done, until_ns);
   return settle_columns(done, until_ns);

@@ -16,6 +16,8 @@
 // are inserts. Where there are none, it is made anew without the texts of its dead rows, each time
 // that another quarter is dead. (Plain blocks take inserts as pages do, and never melt.)
 //
+// From a range, of pages or a block, with seven of eight rows freed the others move (range_move.h).
+//
 // A snapshot's images (partition_image.h) have leaves together with the store. The first write to a
 // leaf after a cut makes sure that it is the store's own:
 //
@@ -61,6 +63,7 @@
 #include "storage/partition_figures.h"
 #include "storage/partition_image.h"
 #include "storage/plain_leaf.h"
+#include "storage/row_moves.h"
 #include "storage/storage_options.h"
 #include "storage/string_heap.h"
 #include "storage/string_pages.h"
@@ -76,6 +79,11 @@ class PartitionStore {
   // A compressed block is worn with this share of its rows freed. Pages with half as many are not
   // compressed: those slots wait for inserts.
   static constexpr uint32_t kWornShare = 4;
+  // A range is sparse with at most this share of its rows alive, and still after so many calls of
+  // compact() without another one freed: what is about to be empty (a queue's oldest rows) is not
+  // worth moving.
+  static constexpr uint32_t kSparseShare = 8;
+  static constexpr uint32_t kStillLooks = 8;
 
   // `schema` outlives it, and `buffers`, if it is not nullptr.
   PartitionStore(const base::TableSchema& schema, base::PartitionId partition,
@@ -126,6 +134,7 @@ class PartitionStore {
   bool wants_compaction() const;
   // Makes a block of every full range, busy or not, and gives the pages' memory back.
   void compact_all();
+  void tell_moves(RowMoves* moves) { moves_ = moves; }
 
   // As Partition's.
   std::unique_ptr<PartitionImage> cut();
@@ -141,11 +150,14 @@ class PartitionStore {
   PartitionFigures figures() const;
 
  private:
+  friend class RangeMove;  // storage/range_move.h
   // The ordinals of one block.
   struct Range {
-    uint32_t writes = 0;  // since the last compact()
-    uint32_t freed = 0;   // of its ordinals
-    uint32_t dead = 0;    // of these, when its compressed block was made or read
+    uint32_t writes = 0;       // since the last compact()
+    uint32_t freed = 0;        // of its ordinals
+    uint32_t dead = 0;         // of these, when its compressed block was made or read
+    uint32_t freed_seen = 0;   // when move_sparse() looked last
+    uint32_t still_looks = 0;  // since then, that found no other number
     bool is_block = false;
     bool stays_pages = false;     // too large for a block
     bool changed = true;          // since it was saved; not of compressed blocks
@@ -192,7 +204,19 @@ class PartitionStore {
   base::Result<SharedRef<Leaf>> read_leaf(const SavedLeaf& saved) const;
   void take_block(SharedRef<Leaf> leaf);
   void make_pages(SavedLeaf saved, const Leaf& rows);
+
   size_t drop_empty_block();
+  // All below: storage/range_move.cpp.
+  bool is_sparse(uint32_t range) const;
+  // The last one that is sparse and still.
+  std::optional<uint32_t> find_sparse();
+  // Of the range's pages, without a row.
+  void make_empty_block(uint32_t range);
+  // So that one more takes no memory.
+  template <class Item>
+  static void make_room(std::vector<Item>* items) {
+    if (items->size() == items->capacity()) items->reserve(2 * items->size() + 1);
+  }
 
   size_t first_leaf_of(size_t range) const;
   size_t make_block(size_t range);
@@ -224,6 +248,7 @@ class PartitionStore {
   }
   // All: `done` is what was gone through before, in bytes; with theirs it is returned.
   size_t compact_pages(size_t done, uint64_t until_ns);
+  size_t move_sparse(size_t done, uint64_t until_ns);
   size_t rewrite_worn(size_t done, uint64_t until_ns);
   size_t freeze_columns(size_t done, uint64_t until_ns);
   size_t settle_columns(size_t done, uint64_t until_ns);
@@ -254,6 +279,7 @@ class PartitionStore {
   uint64_t rows_changed_ = 0;                    // inserted and erased, so far
   std::vector<uint64_t> cells_updated_;          // by ColumnId, so far
   ChangeWatch watch_;
+  RowMoves* moves_ = nullptr;    // told of them; without it there are none
   bool takes_inserts_ = false;   // since the last compact()
   std::vector<uint32_t> worn_;   // ranges
   std::vector<uint32_t> empty_;  // ranges: S7

@@ -321,6 +321,14 @@ void PlainLeaf::erase_row(uint32_t position) {
   clear_live(position);
 }
 
+void PlainLeaf::clear_slots(uint32_t first, uint32_t count) {
+  for (const ColumnFormat& column : format_->columns) {
+    if (!column.is_string()) continue;
+    auto* const slots = reinterpret_cast<base::StringRef*>(values(column)) + first;
+    for (uint32_t i = 0; i < count; ++i) heap_->release(&slots[i]);
+  }
+}
+
 void PlainLeaf::prefetch_row(uint32_t position) const {
   for (const ColumnFormat& column : format_->columns) {
     __builtin_prefetch(values(column) + size_t{position} * column.value_bytes, 1);

@@ -55,6 +55,8 @@ class PlainLeaf : public Leaf {
                           std::span<const Place> places, std::span<const std::byte* const> records,
                           size_t cell_offset);
   void erase_row(uint32_t position);
+  // Where write_rows has thrown, as memory ran out: strings it wrote to these dead slots go (P1).
+  void clear_slots(uint32_t first, uint32_t count);
 
   const StringHeap* heap() const { return heap_.get(); }
   // Of a leaf that is no more: its strings' cells are free for others.

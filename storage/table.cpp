@@ -140,6 +140,10 @@ void Partition::compact_all() {
   live(store_).compact_all();
 }
 
+void Partition::tell_moves(RowMoves* moves) {
+  live(store_).tell_moves(moves);
+}
+
 std::unique_ptr<PartitionImage> Partition::cut() {
   return live(store_).cut();
 }

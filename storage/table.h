@@ -33,6 +33,7 @@ class BlockFile;       // storage/block_file.h: where chunks lie on disk
 class BufferManager;   // storage/buffer_manager.h: which chunks are in memory
 class PartitionImage;  // storage/partition_image.h: what a snapshot has of a partition
 class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heaps
+class RowMoves;        // storage/row_moves.h: who is told of rows that have moved
 
 // A row to insert: its bytes in the table's layout. The bytes of a long string lie at strings_base
 // + (the Text's pointer as an offset): the format of an update record.
@@ -104,6 +105,9 @@ class Partition {
   bool wants_compaction() const;
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
+  // compact() may give rows other ordinals from now on, where few of a range are left, and tells
+  // `moves`, which outlives the last call. Without it a row keeps its ordinal for life.
+  void tell_moves(RowMoves* moves);
 
   // Between batches: what it is now. It goes before the partition.
   std::unique_ptr<PartitionImage> cut();

@@ -64,7 +64,8 @@ class KeptHistory : public test::History {
     push_sets();
   }
   // One transaction that deletes rows of a block of each partition. All that was pushed is applied.
-  enum class Deleted : uint8_t { kAll, kMost };
+  // Where half is deleted, the block is worn; of most, the rows that are left move.
+  enum class Deleted : uint8_t { kAll, kMost, kHalf };
   void empty_blocks(Deleted deleted) {
     open_sets();
     const Vid vid(++vid_);
@@ -79,6 +80,7 @@ class KeptHistory : public test::History {
       for (uint32_t i = 0; i < block.row_slots(); ++i) {
         if (!block.lives(i)) continue;
         if (deleted == Deleted::kMost && rows_.below(20) == 0) continue;
+        if (deleted == Deleted::kHalf && rows_.below(2) == 0) continue;
         erase(vid, t, ids[i] / options_.id_step, &set_of(0, t));
       }
     });
@@ -160,6 +162,7 @@ class KeptHistory : public test::History {
 
   // From now on, the snapshot is saved, and read again and again, beside all that follows.
   void begin_checkpoint() {
+    ASSERT_NO_FATAL_FAILURE(compare());  // rows may have moved: where they are now
     at_cut_ = {model_, tids_};
     for (CollectedSets& collected : since_cut_) queue_.recycle(std::move(collected.sets));
     since_cut_.clear();
@@ -309,12 +312,14 @@ struct Mix {
 void step_on(KeptHistory* history, const Mix& mix, int step, std::mt19937_64* random) {
   if (step % 8 == 2) {
     history->empty_blocks(KeptHistory::Deleted::kAll);
+  } else if (step % 8 == 3) {
+    history->empty_blocks(KeptHistory::Deleted::kMost);
   } else {
     if (step % 16 == 7) {
       ASSERT_NO_FATAL_FAILURE(history->load(mix.rows));
     }
     if (step % 8 == 5) history->load_and_take_back(mix.rows);
-    if (step % 8 == 6) history->empty_blocks(KeptHistory::Deleted::kMost);
+    if (step % 8 == 6) history->empty_blocks(KeptHistory::Deleted::kHalf);
     history->run_batch(20 + (*random)() % 80);
     if (step % 4 == 0) history->fill();
   }
@@ -327,7 +332,8 @@ void step_on(KeptHistory* history, const Mix& mix, int step, std::mt19937_64* ra
     ASSERT_NO_FATAL_FAILURE(history->begin_checkpoint());
     return history->settle(kLooksToSettle);
   }
-  ASSERT_NO_FATAL_FAILURE(history->settle(7));
+  // Where most of a block was deleted, until the others have moved.
+  ASSERT_NO_FATAL_FAILURE(history->settle(step % 8 == 3 ? 12 : 7));
   if (!history->is_saving()) {
     ASSERT_NO_FATAL_FAILURE(history->begin_checkpoint());
   } else if ((*random)() % 2 == 0) {
@@ -364,6 +370,7 @@ void expect_serial_history(const Mix& mix, storage::test::LeafForms* forms) {
   // In a short mix a restart may come before there is a block to rewrite.
   if (mix.steps > 8) {
     EXPECT_GT(figures.blocks_rewritten, 0U);
+    EXPECT_GT(figures.rows_moved, 0U);
   }
   EXPECT_GT(figures.columns_thawed, 0U);
   EXPECT_GT(figures.columns_frozen, 0U);

@@ -9,12 +9,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "storage/buffered_chunk.h"
+#include "storage/row_moves.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/leaf_forms.h"
@@ -49,7 +51,7 @@ inline bool holds_cell(const ColumnView& view, uint32_t i, const base::ColumnLay
   return std::memcmp(value, row + layout.offset, bytes) == 0;
 }
 
-class PartitionModel {
+class PartitionModel final : private RowMoves {
  public:
   struct Row {
     base::RowId row_id;
@@ -74,6 +76,9 @@ class PartitionModel {
     random_.allow_nan();
   }
 
+  // From now on, compaction may move rows, of the partition that it is now.
+  void follow_moves() { partition_->tell_moves(this); }
+
   Partition& partition() { return *partition_; }
   // The same rows in another partition, which is expected to have them.
   void set_partition(Partition* partition) {
@@ -96,6 +101,7 @@ class PartitionModel {
         test::insert_row(*partition_, row_id, record_.row(), record_.strings_base());
     count_row();
     EXPECT_TRUE(rows_.emplace(ordinal, Row{row_id, row}).second) << "ordinal " << ordinal;
+    places_[row_id.value] = ordinal;
     return ordinal;
   }
   // A block's rows at once. False: the partition takes no block.
@@ -111,6 +117,7 @@ class PartitionModel {
     if (!first) return false;
     for (uint32_t i = 0; i < block_rows; ++i) {
       rows_.emplace(*first + i, Row{given[i].row_id, std::move(rows[i])});
+      places_[given[i].row_id.value] = *first + i;
       count_row();
     }
     return true;
@@ -149,6 +156,7 @@ class PartitionModel {
   }
   void erase(uint32_t ordinal) {
     partition_->erase(ordinal);
+    places_.erase(rows_.at(ordinal).row_id.value);
     rows_.erase(ordinal);
     count_row();
   }
@@ -186,6 +194,14 @@ class PartitionModel {
  private:
   using Place = std::map<uint32_t, Row>::const_iterator;
 
+  void row_moved(base::RowId row_id, uint32_t ordinal) noexcept override {
+    uint32_t& place = places_.at(row_id.value);
+    auto moved = rows_.extract(place);
+    moved.key() = place = ordinal;
+    DIPTYCH_CHECK(rows_.insert(std::move(moved)).inserted, "a row moves to where none lives");
+    count_row();  // as one that goes, and one that comes
+    count_row();
+  }
   void count_row() {
     for (uint64_t& changes : changes_) ++changes;
   }
@@ -247,7 +263,8 @@ class PartitionModel {
   std::unique_ptr<Partition> own_;
   Partition* partition_;
   std::map<uint32_t, Row> rows_;
-  std::vector<uint64_t> changes_;  // by ColumnId
+  std::unordered_map<uint64_t, uint32_t> places_;  // of their RowIDs
+  std::vector<uint64_t> changes_;                  // by ColumnId
   mutable LeafForms forms_;
 };
 

@@ -375,7 +375,9 @@ void CommandLog::begin_wanted_file() {
   }
   const LogFile* const current = files_.current();
   base::Result<void> begun;
-  if (!failed && current != nullptr && current->used_bytes() > kLogHeaderBytes) {
+  // A directory that was moved may come back, and nothing needs the file: who asked is told so.
+  const bool may_begin = !failed && files_.is_in_place();
+  if (may_begin && current != nullptr && current->used_bytes() > kLogHeaderBytes) {
     begun = files_.begin_next(start, sequence_, 0);
     if (begun) defined_.clear();
   }

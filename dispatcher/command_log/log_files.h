@@ -8,10 +8,10 @@
 // The first files of a process are small, and each is 4 times as large as the one before it, up to
 // `file_bytes_max`: a program that makes one call does not write 64 MiB for it.
 //
-// Threads    begin_next, append: the log's thread. drop_covered, hold, release, next_is_ready: any.
-//            remove_all: any, with nobody else. A thread of its own makes the next file ready, once
-//            the current one is half full; until somebody waits for it, it leaves the disk to the
-//            log for most of the time.
+// Threads    begin_next, append: the log's thread. drop_covered, hold, release, is_in_place,
+//            next_is_ready: any. remove_all: any, with nobody else. A thread of its own makes the
+//            next file ready, once the current one is half full; until somebody waits for it, it
+//            leaves the disk to the log for most of the time.
 
 #pragma once
 
@@ -46,6 +46,8 @@ class LogFiles {
 
   // Begins the next file, with room for so many bytes. kNoSpace, kIo: the current one is as it was.
   base::Result<void> begin_next(base::Vid start, uint64_t first_sequence, size_t bytes);
+  // Whether the directory is where it was when it was locked: elsewhere no file is begun.
+  bool is_in_place() const { return place_.identity.check().ok(); }
   // Whether the next one need not be made first; one that is being made is waited for so long.
   bool next_is_ready(uint64_t patience_ns);
   // nullptr: none was begun by this process.

@@ -71,8 +71,13 @@ TEST_P(SerializableRun, AllConditionsHoldAndReplicasAgree) {
     options.seconds = 0.5;
     options.placement.oltp_workers = GetParam();
     auto report = run_benchmark(options, kNeverStop, ignore_progress);
+    // Where the machine has other things to do, not one may end in that time.
+    while (report && report->transactions["NewOrder"].completed == 0 && options.seconds < 60) {
+      options.seconds *= 4;
+      report = run_benchmark(options, kNeverStop, ignore_progress);
+    }
     ASSERT_TRUE(report) << report.error().to_string();
-    EXPECT_GT(report->transactions.at("NewOrder").completed, 0U);
+    EXPECT_GT(report->transactions.at("NewOrder").completed, 0U) << to_table(*report);
     EXPECT_TRUE(report->clean()) << to_table(*report);
     EXPECT_NE(to_table(*report).find("serializable"), std::string::npos);
     EXPECT_NE(to_json(*report).find("\"isolation\": \"serializable\""), std::string::npos);

@@ -43,6 +43,9 @@ def waited_for(condition):
 
 class TerminatedTest(unittest.TestCase):
     def setUp(self):
+        # Where the tests run in the background it is ignored, here and in what is started.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)

@@ -2,9 +2,11 @@
 // comes after it, or comes again as another row.
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -51,7 +53,9 @@ class ForeignKeyJoinModel : public ::testing::TestWithParam<uint32_t> {
   using Rows = std::vector<std::string>;
 
   void SetUp() override {
-    database_ = *Database::open({.placement = {.olap_threads = GetParam()}, .partitions = 2});
+    database_ = *Database::open({.placement = {.olap_threads = GetParam()},
+                                 .block_rows = storage::kBlockRowsMin,
+                                 .partitions = 2});
     for (const char* ddl :
          {"CREATE TABLE parent (p_id INT NOT NULL, kind INT NOT NULL, PRIMARY KEY (p_id))",
           "CREATE TABLE child (c_id INT NOT NULL, parent INT, PRIMARY KEY (c_id), "
@@ -180,6 +184,35 @@ TEST_P(ForeignKeyJoinModel, ParentsMissDisappearAndComeLater) {
               .id = below(120),
               .value = below(45) + kNoParent});
       }
+    }
+    expect_joins_are_right();
+  }
+}
+
+// Of both tables most rows go, the others move to other places of the columns, and some come again.
+TEST_P(ForeignKeyJoinModel, ParentsAndChildrenThatMoveFindEachOther) {
+  constexpr auto kRows = 6 * static_cast<int32_t>(storage::kBlockRowsMin);
+  std::mt19937_64 random(GetParam());
+  const auto below = [&](int32_t bound) {
+    return static_cast<int32_t>(random() % static_cast<uint64_t>(bound));
+  };
+  const auto moved = [&] { return database_->metrics().memory.replica.rows_moved; };
+  for (int32_t id = 0; id < kRows && !HasFailure(); ++id) {
+    make({.of_parent = true, .id = id, .value = below(5)});
+    make({.of_parent = false, .id = id, .value = below(kRows + 9)});
+  }
+  for (int32_t id = 0; id < kRows && !HasFailure(); ++id) {
+    if (below(12) != 0) make({.of_parent = true, .id = id});
+    if (below(12) != 0) make({.of_parent = false, .id = id});
+  }
+  for (int i = 0; moved() == 0 && i < 1'000; ++i) {
+    expect_joins_are_right();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_GT(moved(), 0U);
+  for (int round = 0; round < 10 && !HasFailure(); ++round) {
+    for (int i = 0; i < 50 && !HasFailure(); ++i) {
+      make({.of_parent = true, .id = below(kRows), .value = below(5)});
     }
     expect_joins_are_right();
   }

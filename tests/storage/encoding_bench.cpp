@@ -445,7 +445,8 @@ void register_forced() {
       {"quantity 1-10", Encoding::kFrame},  {"quantity 1-10", Encoding::kZstd},
       {"s_data", Encoding::kSymbolText},    {"s_data", Encoding::kPlain},
       {"s_data", Encoding::kZstd},          {"last name", Encoding::kPackedText},
-      {"last name", Encoding::kSymbolText}, {"amount", Encoding::kPlain},
+      {"last name", Encoding::kSymbolText}, {"last name", Encoding::kSymbolDictionary},
+      {"amount", Encoding::kPlain},
   };
   for (const Forced& forced : kForced) {
     const Source& source = source_named(forced.source);

@@ -1,14 +1,30 @@
 #include "storage/leaf.h"
 
+#include <atomic>
 #include <utility>
 
 #include "storage/buffered_chunk.h"
 
 namespace diptych::storage {
+namespace {
+
+uint64_t next_dictionary() {
+  static std::atomic<uint64_t> numbers{0};
+  // relaxed: only that no two are equal counts.
+  return numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+PinnedColumn::PinnedColumn(const BufferedChunk* pinned, const encoding::Chunk& chunk)
+    : chunk_(pinned),
+      pinned_(chunk),
+      dictionary_(chunk.kind() == encoding::ValueKind::kText ? next_dictionary() : 0) {}
 
 PinnedColumn::PinnedColumn(PinnedColumn&& other) noexcept
     : chunk_(std::exchange(other.chunk_, nullptr)),
       pinned_(other.pinned_),
+      dictionary_(other.dictionary_),
       values_(other.values_),
       nulls_(other.nulls_),
       kind_(other.kind_) {}
@@ -18,6 +34,7 @@ PinnedColumn& PinnedColumn::operator=(PinnedColumn&& other) noexcept {
   unpin();
   chunk_ = std::exchange(other.chunk_, nullptr);
   pinned_ = other.pinned_;
+  dictionary_ = other.dictionary_;
   values_ = other.values_;
   nulls_ = other.nulls_;
   kind_ = other.kind_;

@@ -77,8 +77,7 @@ class PinnedColumn {
   PinnedColumn(const std::byte* values, encoding::ValueKind kind, const uint64_t* nulls)
       : values_(values), nulls_(nulls), kind_(kind) {}
   // Of a chunk that the caller has pinned; this unpins it.
-  PinnedColumn(const BufferedChunk* pinned, const encoding::Chunk& chunk)
-      : chunk_(pinned), pinned_(chunk) {}
+  PinnedColumn(const BufferedChunk* pinned, const encoding::Chunk& chunk);
   PinnedColumn(PinnedColumn&& other) noexcept;
   PinnedColumn& operator=(PinnedColumn&& other) noexcept;
   ~PinnedColumn() { unpin(); }
@@ -90,7 +89,9 @@ class PinnedColumn {
       return {values_ + first * encoding::value_bytes(kind_),
               nulls_ == nullptr ? nullptr : nulls_ + first / 64, count};
     }
+    buffer->dictionary = dictionary_;
     const encoding::ColumnRun run = pinned_->decode(first, count, buffer);
+    buffer->dictionary = 0;
     return {run.values, run.nulls, run.rows, run.coded};
   }
   // The same, if it takes less time to decode only the values at these slots, which ascend; the
@@ -114,6 +115,7 @@ class PinnedColumn {
 
   const BufferedChunk* chunk_ = nullptr;  // of a compressed block
   std::optional<encoding::Chunk> pinned_;
+  uint64_t dictionary_ = 0;  // of no other pin: its chunk stays as it is meanwhile
   const std::byte* values_ = nullptr;
   const uint64_t* nulls_ = nullptr;
   encoding::ValueKind kind_ = encoding::ValueKind::kInt32;  // of those

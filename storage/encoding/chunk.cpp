@@ -135,7 +135,7 @@ ColumnRun Chunk::decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
     if (buffer->entry_count != 0) {
       const bool are_listed = !buffer->entries.empty();
       run.coded = {buffer->numbers.data(), are_listed ? buffer->entries.data() : nullptr,
-                   buffer->entry_count};
+                   buffer->entry_count, buffer->dictionary};
     }
   } else {
     const NumberCodec& codec = *number_codec(encoding());

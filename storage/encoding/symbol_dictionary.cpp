@@ -82,11 +82,11 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
       return "its codes end outside it";
     }
     if (const char* const what = texts_problem(chunk)) return what;
-    std::string before;
-    for (uint32_t code = 0; code < chunk.entries; ++code) {
-      std::string text = SymbolEntry()(chunk, code);
-      if (code != 0 && before >= text) return "its dictionary is not in order";
-      before = std::move(text);
+    RunBuffer buffer;
+    symbol_texts().decode(texts_of(chunk), 0, chunk.entries, &buffer);
+    const auto* const texts = reinterpret_cast<const base::StringRef*>(buffer.values.data());
+    for (uint32_t code = 1; code < chunk.entries; ++code) {
+      if (texts[code - 1].view() >= texts[code].view()) return "its dictionary is not in order";
     }
     if (!bounds_cover_entries(chunk)) return "its bounds are not its dictionary's";
     return codes_within(codes_of(chunk), chunk.rows, chunk.entries)

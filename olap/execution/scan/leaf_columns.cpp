@@ -1,23 +1,11 @@
 #include "olap/execution/scan/leaf_columns.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/check.h"
 #include "olap/execution/limits/query_failure.h"
 
 namespace diptych::olap {
-namespace {
-
-// Of a column that is pinned, whose dictionary stays as it is until it is unpinned.
-uint64_t next_dictionary() {
-  static std::atomic<uint64_t> numbers{0};
-  // relaxed: only that no two are equal counts.
-  return numbers.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-}  // namespace
-
 void LeafReader::add(const std::vector<base::ColumnId>& columns) {
   for (const base::ColumnId column : columns) {
     columns_.resize(std::max(columns_.size(), column.value + size_t{1}));
@@ -43,7 +31,6 @@ const storage::PinnedColumn& LeafReader::pinned(base::ColumnId column) {
     base::Result<storage::PinnedColumn> pinned = leaf_->pin(column);
     if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
     kept.emplace(std::move(*pinned));
-    columns_[column.value].buffer.dictionary = next_dictionary();
   }
   return *kept;
 }
@@ -55,7 +42,6 @@ LeafReader::Values LeafReader::all(base::ColumnId column) {
   if (is_new) {
     kept.view = source.view(first_, rows_, &kept.buffer);
     kept.decoded = !kept.buffer.values.empty() && kept.view.values == kept.buffer.values.data();
-    kept.view.coded.dictionary = kept.buffer.dictionary;
     kept.is_viewed = true;
   }
   const TextCodes* const coded = kept.view.coded.codes == nullptr ? nullptr : &kept.view.coded;

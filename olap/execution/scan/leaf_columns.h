@@ -52,8 +52,8 @@ class LeafReader {
  private:
   struct Column {
     std::optional<storage::PinnedColumn> pinned;
-    storage::DecodeBuffer buffer;  // with the number of its dictionary, if it has one
-    storage::ColumnView view;      // of the current vector
+    storage::DecodeBuffer buffer;
+    storage::ColumnView view;  // of the current vector
     bool decoded = false;
     bool is_viewed = false;
   };

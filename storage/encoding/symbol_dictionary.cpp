@@ -25,14 +25,14 @@
 namespace diptych::storage::encoding {
 namespace {
 
-const ChunkHeader& texts_of(const ChunkHeader& chunk) {
+const ChunkHeader& symbol_texts_of(const ChunkHeader& chunk) {
   return *chunk.array<ChunkHeader>(chunk.table_offset);
 }
 
 struct SymbolEntry {
   std::string operator()(const ChunkHeader& chunk, uint64_t code) const {
     std::string text;
-    symbol_texts().text_at(texts_of(chunk), static_cast<uint32_t>(code), &text);
+    symbol_texts().text_at(symbol_texts_of(chunk), static_cast<uint32_t>(code), &text);
     return text;
   }
 };
@@ -83,7 +83,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
     }
     if (const char* const what = texts_problem(chunk)) return what;
     RunBuffer buffer;
-    symbol_texts().decode(texts_of(chunk), 0, chunk.entries, &buffer);
+    symbol_texts().decode(symbol_texts_of(chunk), 0, chunk.entries, &buffer);
     const auto* const texts = reinterpret_cast<const base::StringRef*>(buffer.values.data());
     for (uint32_t code = 1; code < chunk.entries; ++code) {
       if (texts[code - 1].view() >= texts[code].view()) return "its dictionary is not in order";
@@ -97,7 +97,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
   std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
                            std::string* scratch) const override {
     const auto code = static_cast<uint32_t>(codes_of(chunk)[row]);
-    return symbol_texts().text_at(texts_of(chunk), code, scratch);
+    return symbol_texts().text_at(symbol_texts_of(chunk), code, scratch);
   }
 
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
@@ -141,7 +141,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
     if (!chunk.holds_before(chunk.codes_offset, chunk.table_offset, sizeof(ChunkHeader))) {
       return "it lacks its dictionary";
     }
-    const ChunkHeader& texts = texts_of(chunk);
+    const ChunkHeader& texts = symbol_texts_of(chunk);
     if (!chunk.holds_before(chunk.codes_offset, chunk.table_offset, texts.bytes)) {
       return "its dictionary ends behind its codes' start";
     }
@@ -157,7 +157,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
   template <class Slots, class CodeOf>
   static void expand(const ChunkHeader& chunk, const Slots& slots, const CodeOf& code_of,
                      base::StringRef* out, std::vector<char>* memory) {
-    const SymbolReader texts(texts_of(chunk));
+    const SymbolReader texts(symbol_texts_of(chunk));
     size_t bytes = 0;
     for (const uint32_t slot : slots) bytes += texts.room(code_of(slot));
     if (memory->size() < bytes) memory->resize(bytes);
@@ -174,7 +174,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
   // expansion for one run alone.
   static const base::StringRef* known_entries(const ChunkHeader& chunk, RunBuffer* buffer) {
     const uint64_t dictionary = buffer->dictionary;
-    if (dictionary == 0 || texts_of(chunk).bytes > kKnownBytesMax) return nullptr;
+    if (dictionary == 0 || symbol_texts_of(chunk).bytes > kKnownBytesMax) return nullptr;
     const bool is_met = buffer->met_dictionary == dictionary;
     buffer->met_dictionary = dictionary;
     if (!is_met) {
@@ -183,7 +183,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
     }
     if (buffer->known_entries == nullptr) {
       buffer->known_entries = std::make_unique<RunBuffer>();
-      symbol_texts().decode(texts_of(chunk), 0, chunk.entries, buffer->known_entries.get());
+      symbol_texts().decode(symbol_texts_of(chunk), 0, chunk.entries, buffer->known_entries.get());
     }
     return reinterpret_cast<const base::StringRef*>(buffer->known_entries->values.data());
   }

@@ -33,6 +33,18 @@ inline Codes codes_of(const ChunkHeader& chunk) {
   return {chunk.at(chunk.codes_offset), chunk.code_bits};
 }
 
+// What is wrong with the codes of a dictionary, but for their values; nullptr: nothing. A patch may
+// write the code of any entry.
+inline const char* dictionary_codes_problem(const ChunkHeader& chunk) {
+  if (chunk.entries == 0) return "its dictionary is empty";
+  if (!is_code_width(chunk.code_bits, Lanes::k4)) return "its codes have no width";
+  if (chunk.code_bits < code_bits(chunk.entries - 1, Lanes::k4)) {
+    return "its codes are too narrow for its dictionary";
+  }
+  const bool holds = chunk.holds(chunk.codes_offset, code_array_bytes(chunk.rows, chunk.code_bits));
+  return holds ? nullptr : "its codes end outside it";
+}
+
 class Codec {
  public:
   // The bytes of its parts, exact or from the sample; nothing where it cannot hold the column.

@@ -87,11 +87,7 @@ class NumberDictionary final : public NumberCodec {
   }
 
   const char* problem(const ChunkHeader& chunk) const override {
-    if (chunk.entries == 0) return "its dictionary is empty";
-    if (!is_code_width(chunk.code_bits, Lanes::k4)) return "its codes have no width";
-    if (!chunk.holds(chunk.codes_offset, code_array_bytes(chunk.rows, chunk.code_bits))) {
-      return "its codes end outside it";
-    }
+    if (const char* const what = dictionary_codes_problem(chunk)) return what;
     const uint64_t table_bytes = chunk.entries * entry_bytes(chunk.kind);
     if (!chunk.holds_before(chunk.codes_offset, chunk.table_offset, table_bytes)) {
       return "its dictionary ends behind its codes' start";

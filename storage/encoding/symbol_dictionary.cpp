@@ -76,11 +76,7 @@ class SymbolDictionary final : public AskedByCode<SymbolEntry> {
   }
 
   const char* problem(const ChunkHeader& chunk) const override {
-    if (chunk.entries == 0) return "its dictionary is empty";
-    if (!is_code_width(chunk.code_bits, Lanes::k4)) return "its codes have no width";
-    if (!chunk.holds(chunk.codes_offset, code_array_bytes(chunk.rows, chunk.code_bits))) {
-      return "its codes end outside it";
-    }
+    if (const char* const what = dictionary_codes_problem(chunk)) return what;
     if (const char* const what = texts_problem(chunk)) return what;
     RunBuffer buffer;
     symbol_texts().decode(symbol_texts_of(chunk), 0, chunk.entries, &buffer);

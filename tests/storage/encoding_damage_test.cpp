@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -203,6 +204,22 @@ TEST(EncodingDamage, APatchedTextInsideAnothersRoomIsAnError) {
   EXPECT_TRUE(Chunk::open(bytes));
   ++header.base;
   EXPECT_EQ(Chunk::open(bytes).code(), base::ErrorCode::kCorrupt) << "the next slot is not aligned";
+}
+
+// A patch would write a code that none of them can be. Found by chunk_fuzz.
+TEST(EncodingDamage, CodesThatAreTooNarrowForTheirDictionaryAreAnError) {
+  std::set<Encoding> narrowed;
+  for (const ChunkBytes& chunk : small_chunks()) {
+    const Exact damaged(chunk);
+    auto& header = *reinterpret_cast<ChunkHeader*>(damaged.bytes().data());
+    const bool is_dictionary =
+        header.encoding == Encoding::kDictionary || header.encoding == Encoding::kSymbolDictionary;
+    if (!is_dictionary || header.code_bits == 0) continue;
+    --header.code_bits;
+    EXPECT_FALSE(Chunk::open(damaged.bytes())) << encoding_name(header.encoding);
+    narrowed.insert(header.encoding);
+  }
+  EXPECT_EQ(narrowed.size(), 2U);
 }
 
 TEST(EncodingDamage, ADictionaryOfOtherSymbolTextsIsAnError) {

@@ -1,6 +1,7 @@
 #include "base/schema.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -72,13 +73,31 @@ Result<void> check_columns_of(const TableSchema& schema) {
   return {};
 }
 
-bool is_unique_key(const TableSchema& table, std::vector<ColumnId> columns) {
+std::vector<ColumnId> sorted(std::vector<ColumnId> columns) {
   std::sort(columns.begin(), columns.end());
+  return columns;
+}
+
+// Of the indexes that `counts` takes, one has these columns, in ascending order, as a unique key.
+template <class Counts>
+bool is_unique_key(const TableSchema& table, const std::vector<ColumnId>& columns,
+                   const Counts& counts) {
   return std::any_of(table.indexes.begin(), table.indexes.end(), [&](const IndexSchema& index) {
-    std::vector<ColumnId> key = index.columns;
-    std::sort(key.begin(), key.end());
-    return index.uniqueness == Uniqueness::kUnique && key == columns;
+    return index.uniqueness == Uniqueness::kUnique && counts(index) &&
+           sorted(index.columns) == columns;
   });
+}
+
+// What DDL changes of a table that is there.
+bool has_not_changed(const TableSchema& before, const TableSchema& now) {
+  const auto same_id = [](const IndexSchema& a, const IndexSchema& b) { return a.id == b.id; };
+  return before.is_dropped == now.is_dropped &&
+         std::ranges::equal(before.indexes, now.indexes, same_id);
+}
+
+Error still_needed(std::string what, const TableSchema& child) {
+  return {ErrorCode::kInvalidArgument, "2BP01",
+          fmt::format("{}: table {} has a foreign key to it", what, quoted(child.name))};
 }
 
 // Index entries are kept by who owns group 0.
@@ -119,7 +138,7 @@ Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
     }
     referred.push_back(*found);
   }
-  if (!is_unique_key(parent, referred)) {
+  if (!is_unique_key(parent, sorted(referred), [](const IndexSchema&) { return true; })) {
     return wrong(child, fmt::format("foreign key to {}: ({}) is no PRIMARY KEY or UNIQUE of it",
                                     quoted(parent.name), fmt::join(key.parent_columns, ", ")));
   }
@@ -157,26 +176,26 @@ Catalog::TablePtr Catalog::make_table(TableSchema schema) {
   return std::make_shared<TableSchema>(std::move(schema));  // shared_ptr: see TablePtr
 }
 
-// A table that is there gets indexes, and changes in nothing else.
 Catalog::Catalog(const Catalog& other, const Catalog& earlier) : index_count_(other.index_count_) {
   for (size_t i = 0; i < other.tables_.size(); ++i) {
     const TableSchema& table = *other.tables_[i];
     const bool as_before =
-        i < earlier.tables_.size() && earlier.tables_[i]->indexes.size() == table.indexes.size();
+        i < earlier.tables_.size() && has_not_changed(*earlier.tables_[i], table);
     tables_.push_back(as_before ? earlier.tables_[i] : make_table(table));
   }
 }
 
 const TableSchema* Catalog::find_table(std::string_view name) const {
-  const auto found = std::find_if(tables_.begin(), tables_.end(),
-                                  [&](const TablePtr& t) { return t->name == name; });
+  const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const TablePtr& t) {
+    return t->name == name && !t->is_dropped;
+  });
   return found == tables_.end() ? nullptr : found->get();
 }
 
-bool Catalog::index_name_taken(std::string_view name) const {
+bool Catalog::has_index(std::string_view name) const {
   return std::any_of(tables_.begin(), tables_.end(), [&](const TablePtr& t) {
-    return std::any_of(t->indexes.begin(), t->indexes.end(),
-                       [&](const IndexSchema& i) { return i.name == name; });
+    return !t->is_dropped && std::any_of(t->indexes.begin(), t->indexes.end(),
+                                         [&](const IndexSchema& i) { return i.name == name; });
   });
 }
 
@@ -184,7 +203,7 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
   if (index.columns.empty()) {
     return wrong(schema, fmt::format("index {} has no columns", quoted(index.name)));
   }
-  if (index_name_taken(index.name)) {
+  if (has_index(index.name)) {
     return Error(ErrorCode::kAlreadyExists, "42P07",
                  fmt::format("index {} exists", quoted(index.name)));
   }
@@ -248,6 +267,68 @@ void Catalog::remove_last_index(TableId table) {
                 "only the newest index is removed, and never a primary key's");
   indexes.pop_back();
   --index_count_;
+}
+
+Result<std::vector<TableId>> Catalog::drop_tables(std::span<const std::string> names) {
+  std::vector<TableId> dropped;
+  for (const std::string& name : names) {
+    const TableSchema* const table = find_table(name);
+    if (table == nullptr) {
+      return Error(ErrorCode::kNotFound, "42P01", fmt::format("no such table {}", quoted(name)));
+    }
+    dropped.push_back(table->id);
+  }
+  for (const TableSchema& child : tables()) {
+    if (std::ranges::count(dropped, child.id) != 0) continue;
+    for (const ForeignKey& key : child.foreign_keys) {
+      if (std::ranges::count(names, key.parent_table) == 0) continue;
+      return still_needed(fmt::format("table {} cannot be dropped", quoted(key.parent_table)),
+                          child);
+    }
+  }
+  for (const TableId id : dropped) tables_[id.value]->is_dropped = true;
+  return dropped;
+}
+
+// An index that is to be dropped, if no constraint has declared it.
+Result<Catalog::TableIndexId> Catalog::find_dropped(std::string_view name) const {
+  for (const TableSchema& table : tables()) {
+    const auto index = std::ranges::find(table.indexes, name, &IndexSchema::name);
+    if (index == table.indexes.end()) continue;
+    if (!index->is_constraint) return TableIndexId{table.id, index->id};
+    return Error(ErrorCode::kInvalidArgument, "2BP01",
+                 fmt::format("index {} cannot be dropped: it is a key of table {}", quoted(name),
+                             quoted(table.name)));
+  }
+  return Error(ErrorCode::kNotFound, "42704", fmt::format("no such index {}", quoted(name)));
+}
+
+Result<std::vector<Catalog::TableIndexId>> Catalog::drop_indexes(
+    std::span<const std::string> names) {
+  std::vector<TableIndexId> dropped;
+  for (const std::string& name : names) {
+    const auto index = find_dropped(name);
+    if (!index) return index.error();
+    dropped.push_back(*index);
+  }
+  const auto goes = [&](const IndexSchema& index) {
+    return std::ranges::count(dropped, index.id, &TableIndexId::index) != 0;
+  };
+  for (const TableSchema& child : tables()) {
+    for (const ForeignKey& key : child.foreign_keys) {
+      const TableSchema& parent = *find_table(key.parent_table);
+      std::vector<ColumnId> columns;
+      for (const std::string& column : key.parent_columns) {
+        columns.push_back(*parent.find_column(column));
+      }
+      if (is_unique_key(parent, sorted(columns), std::not_fn(goes))) continue;
+      const auto needed = std::ranges::find_if(parent.indexes, goes);
+      return still_needed(fmt::format("index {} cannot be dropped", quoted(needed->name)), child);
+    }
+  }
+  for (const TableIndexId& index : dropped)
+    std::erase_if(tables_[index.table.value]->indexes, goes);
+  return dropped;
 }
 
 }  // namespace diptych::base

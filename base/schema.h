@@ -1,8 +1,9 @@
 // Schema: tables, columns, keys and indexes, as declared in SQL DDL.
 //
 // A TableSchema is a value: built once (by the DDL parser or by a test), validated by
-// Catalog::add_table, immutable afterwards. Ids are positions: TableId in the catalog, ColumnId in
-// the table; IndexIds are unique over the catalog.
+// Catalog::add_table, immutable afterwards but for its indexes. Ids are positions: TableId in the
+// catalog, ColumnId in the table; IndexIds are unique over the catalog. An id is never given twice:
+// a table that was dropped keeps its place, and is not found any more.
 //
 // Threads    Catalog is written only while no batch runs on either replica (the dispatcher sees to
 //            that); between two writes any thread reads it.
@@ -42,6 +43,7 @@ struct IndexSchema {
   IndexKind kind = IndexKind::kHash;
   Uniqueness uniqueness = Uniqueness::kNonUnique;
   std::vector<ColumnId> columns;  // in key order
+  bool is_constraint = false;     // declared with the table: goes only with it
 };
 
 // Declared for joins: no replica enforces it.
@@ -72,6 +74,7 @@ struct TableSchema {
   // Column groups 1, 2, ...: writers of different groups of a row do not conflict. Group 0 is what
   // no list names, and the row's existence.
   std::vector<std::vector<ColumnId>> column_groups;
+  bool is_dropped = false;  // set by Catalog::drop_tables
 
   std::optional<ColumnId> find_column(std::string_view column_name) const;
   const ColumnSchema& column(ColumnId id_of_column) const { return columns[id_of_column.value]; }
@@ -109,15 +112,28 @@ class Catalog {
   // Undoes the newest add_index, which was to this table: the index could not be built.
   void remove_last_index(TableId table);
 
+  // Drops these tables, all or none. kNotFound (42P01): one is not there. kInvalidArgument (2BP01):
+  // a table that stays has a foreign key to one.
+  Result<std::vector<TableId>> drop_tables(std::span<const std::string> names);
+  struct TableIndexId {
+    TableId table;
+    IndexId index;
+  };
+  // Drops these indexes, all or none. kNotFound (42704): one is not there. kInvalidArgument
+  // (2BP01): one is a constraint's, or a foreign key needs it.
+  Result<std::vector<TableIndexId>> drop_indexes(std::span<const std::string> names);
+
   const TableSchema* find_table(std::string_view name) const;  // nullptr: no such table
+  bool has_index(std::string_view name) const;
+  // Of any id that was given; may be dropped.
   const TableSchema& table(TableId id) const { return *tables_[id.value]; }
-  size_t table_count() const { return tables_.size(); }
+  size_t table_count() const { return tables_.size(); }  // ids that were given
   class Tables;
-  Tables tables() const;  // for (const TableSchema& table : catalog.tables())
+  Tables tables() const;  // those that are there: for (const TableSchema& t : catalog.tables())
 
  private:
   Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
-  bool index_name_taken(std::string_view name) const;
+  Result<TableIndexId> find_dropped(std::string_view index) const;
 
   using TablePtr = std::shared_ptr<TableSchema>;  // shared_ptr: copies of the catalog have it too
 
@@ -126,29 +142,37 @@ class Catalog {
   uint32_t index_count_ = 0;
 };
 
-// A catalog's tables by their ids, from 0 on; valid until one is added.
+// A catalog's tables by their ids, without dropped ones; valid until one is added.
 class Catalog::Tables {
  public:
   class Iterator {
    public:
-    explicit Iterator(const TablePtr* at) : at_(at) {}
+    Iterator(const TablePtr* at, const TablePtr* end) : at_(at), end_(end) { pass_dropped(); }
     const TableSchema& operator*() const { return **at_; }
     Iterator& operator++() {
       ++at_;
+      pass_dropped();
       return *this;
     }
     bool operator==(const Iterator&) const = default;
 
    private:
+    void pass_dropped() {
+      while (at_ != end_ && (*at_)->is_dropped) ++at_;
+    }
+
     const TablePtr* at_;
+    const TablePtr* end_;
   };
 
-  explicit Tables(std::span<const TablePtr> tables) : tables_(tables) {}
-  Iterator begin() const { return Iterator(tables_.data()); }
-  Iterator end() const { return Iterator(tables_.data() + tables_.size()); }
+  explicit Tables(std::span<const TablePtr> tables)
+      : begin_(tables.data()), end_(begin_ + tables.size()) {}
+  Iterator begin() const { return {begin_, end_}; }
+  Iterator end() const { return {end_, end_}; }
 
  private:
-  std::span<const TablePtr> tables_;
+  const TablePtr* begin_;
+  const TablePtr* end_;
 };
 
 inline Catalog::Tables Catalog::tables() const {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,21 +21,33 @@ namespace {
 constexpr const char* kDdlExamples =
     "  diptych ddl shop -c \"CREATE INDEX by_day ON orders (o_date)\"\n"
     "  diptych ddl shop -f more_tables.sql\n\n"
-    "docs/sql.md describes CREATE TABLE and CREATE INDEX; there is no DROP and no ALTER. If a\n"
-    "statement fails, those before it stay.\n";
+    "  diptych ddl shop -c \"TRUNCATE staged_orders\"\n\n"
+    "docs/sql.md describes CREATE and DROP of tables and indexes, and TRUNCATE; there is no "
+    "ALTER.\n"
+    "If a statement fails, those before it stay.\n";
 
-// What the newer catalog has and the older has not, a line each.
-std::string made_since(const base::Catalog& older, const base::Catalog& newer) {
-  std::string made;
-  for (const base::TableSchema& table : newer.tables()) {
-    const base::TableSchema* before = older.find_table(table.name);
-    if (before == nullptr) made += fmt::format("created table {}\n", table.name);
+// nullptr: it is not there, or another one of that name.
+const base::TableSchema* same_table(const base::TableSchema& table, const base::Catalog& catalog) {
+  const base::TableSchema* const found = catalog.find_table(table.name);
+  return found != nullptr && found->id == table.id ? found : nullptr;
+}
+
+// What one catalog has and the other has not, a line each.
+std::string listed(std::string_view what, const base::Catalog& catalog,
+                   const base::Catalog& other) {
+  std::string lines;
+  for (const base::TableSchema& table : catalog.tables()) {
+    const base::TableSchema* const there = same_table(table, other);
+    if (there == nullptr) lines += fmt::format("{} table {}\n", what, table.name);
     // The primary key's is the table's first, and goes without saying.
-    for (size_t i = before == nullptr ? 1 : before->indexes.size(); i < table.indexes.size(); ++i) {
-      made += fmt::format("created index {} on {}\n", table.indexes[i].name, table.name);
+    for (size_t i = 1; i < table.indexes.size(); ++i) {
+      const base::IndexSchema& index = table.indexes[i];
+      const bool is_there = there != nullptr && std::ranges::count(there->indexes, index.id,
+                                                                   &base::IndexSchema::id) != 0;
+      if (!is_there) lines += fmt::format("{} index {} on {}\n", what, index.name, table.name);
     }
   }
-  return made;
+  return lines;
 }
 
 class DdlCommand : public Command {
@@ -52,10 +66,11 @@ class DdlCommand : public Command {
 }  // namespace
 
 DdlCommand::DdlCommand(CLI::App& parent)
-    : Command(parent, "ddl", "Add tables and indexes to a database", kDdlExamples) {
+    : Command(parent, "ddl", "Create, drop and empty tables; create and drop indexes",
+              kDdlExamples) {
   add_database_path(app(), &path_);
   auto* const command =
-      app().add_option("-c,--command", command_, "CREATE TABLE and CREATE INDEX statements");
+      app().add_option("-c,--command", command_, "CREATE, DROP and TRUNCATE statements");
   command->option_text("SQL");
   app()
       .add_option("-f,--file", file_, "File of statements; - is standard input")
@@ -79,15 +94,19 @@ ExitCode DdlCommand::run() {
                                       &*progress, libraries_);
   if (!database) return fail(database.error());
   progress->update("running the statements", -1);
+  static_cast<void>((*database)->recover());  // or execute_ddl says why not
   const base::Catalog& before = (*database)->catalog();
+  const base::Vid vid_before = (*database)->metrics().last_vid;
   const auto done = (*database)->execute_ddl(*script);
-  const std::string made = made_since(before, (*database)->catalog());
+  const base::Catalog& after = (*database)->catalog();
+  std::string made = listed("dropped", before, after) + listed("created", after, before);
+  if ((*database)->metrics().last_vid != vid_before) made += "emptied what was to be truncated\n";
   const auto closed = (*database)->close();
   // Else its end would try once more, and have what was told lost.
   if (!closed) static_cast<void>((*database)->discard());
   progress.reset();
   if (!closed && !made.empty()) {
-    return fail(closed.error().within("nothing was made: the database could not be saved"));
+    return fail(closed.error().within("nothing was done: the database could not be saved"));
   }
   if (!done) {
     fail_statement(done.error().within(file_.empty() ? "-c" : input_name(file_)));
@@ -95,7 +114,7 @@ ExitCode DdlCommand::run() {
   }
   if (!closed) return fail(closed.error());
   if (!done) return ExitCode::kFailed;
-  return print_done(made.empty() ? "there was no statement to run\n" : made);
+  return print_done(made.empty() ? "there was nothing to do\n" : made);
 }
 
 std::unique_ptr<Command> make_ddl_command(CLI::App& parent) {

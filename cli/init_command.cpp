@@ -77,7 +77,8 @@ ExitCode InitCommand::create_tables(dispatcher::Database* database, const std::s
         created.code() == base::ErrorCode::kNoSpace || created.code() == base::ErrorCode::kIo;
     if (!ran) return fail_statement(created.error().within(name));
   }
-  *tables = database->catalog().table_count();
+  *tables = 0;
+  for ([[maybe_unused]] const base::TableSchema& table : database->catalog().tables()) ++*tables;
   if (*tables == 0) {
     return fail(
         {base::ErrorCode::kInvalidArgument, name + ": there is no CREATE TABLE statement in it"});

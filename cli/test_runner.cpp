@@ -174,6 +174,13 @@ Result<uint64_t> TestRunner::run_statement(const std::string& sql) {
     if (auto created = create(sql); !created) return created.error();
     return uint64_t{0};
   }
+  if (begins_with_word(sql, "drop") || begins_with_word(sql, "truncate")) {
+    if (auto dropped = database_->execute_ddl(sql); !dropped) return dropped.error();
+    std::erase_if(rows_counted_, [this](const auto& counted) {
+      return database_->catalog().find_table(counted.first) == nullptr;
+    });
+    return uint64_t{0};
+  }
   auto result = database_->query(sql);
   if (!result) return result.error();
   return result->rows.size();

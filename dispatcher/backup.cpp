@@ -112,13 +112,6 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-// Of a catalog that outlives them.
-std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog) {
-  std::vector<const base::TableSchema*> schemas;
-  for (const base::TableSchema& schema : catalog.tables()) schemas.push_back(&schema);
-  return schemas;
-}
-
 base::Result<uint64_t> copy_replica_of(const std::string& from, const storage::Manifest& manifest,
                                        const std::string& to, storage::CopySpace space,
                                        const BackupProgress& progress,

@@ -416,7 +416,7 @@ base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) cons
 base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate_held,
                                                 base::TableId table) const {
   if (auto open = check_open(gate_held); !open) return open;
-  if (table.value < catalog.table_count()) return {};
+  if (table.value < catalog.table_count() && !catalog.table(table).is_dropped) return {};
   return base::Error(base::ErrorCode::kInvalidArgument,
                      fmt::format("no table has the id {}", table.value));
 }

@@ -71,9 +71,7 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
   engine.release_free_slots();
   RebuildReport report;
   report.vid = engine.last_vid();
-  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
-    report.rows += engine.row_count(base::TableId(table));
-  }
+  for (const base::TableSchema& table : catalog.tables()) report.rows += engine.row_count(table.id);
   report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
   primary_rebuilds.add(begin_ns);
   return report;

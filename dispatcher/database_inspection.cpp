@@ -1,7 +1,6 @@
 #include "dispatcher/database_inspection.h"
 
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,29 +11,11 @@
 #include "storage/encoding/chunk.h"
 
 namespace diptych::dispatcher {
-namespace {
-
-base::Result<void> apply(olap::DdlChange change, base::Catalog* catalog) {
-  if (auto* const table = std::get_if<olap::CreateTable>(&change)) {
-    const auto added = catalog->add_table(std::move(table->schema));
-    return added ? base::Result<void>() : added.error();
-  }
-  auto& index = std::get<olap::CreateIndex>(change);
-  const base::TableSchema* const table = catalog->find_table(index.table);
-  if (table == nullptr) {
-    return base::Error(base::ErrorCode::kNotFound, fmt::format("no table \"{}\"", index.table));
-  }
-  const auto added = catalog->add_index(table->id, std::move(index.index));
-  return added ? base::Result<void>() : added.error();
-}
-
-}  // namespace
-
 base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest) {
   base::Catalog catalog;
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
     auto change = olap::parse_ddl(manifest.ddl[i], catalog);
-    const auto applied = change ? apply(std::move(*change), &catalog) : change.error();
+    const auto applied = change ? olap::apply_to(&catalog, *std::move(change)) : change.error();
     if (!applied) {
       return base::Error(base::ErrorCode::kCorrupt,
                          fmt::format("{}/manifest.json: DDL statement {}: {}", path, i + 1,
@@ -42,6 +23,14 @@ base::Result<base::Catalog> catalog_of(const std::string& path, const storage::M
     }
   }
   return catalog;
+}
+
+std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog) {
+  std::vector<const base::TableSchema*> schemas;
+  for (uint32_t id = 0; id < catalog.table_count(); ++id) {
+    schemas.push_back(&catalog.table(base::TableId(id)));
+  }
+  return schemas;
 }
 
 base::Result<DatabaseInspection> inspect_database(
@@ -54,9 +43,8 @@ base::Result<DatabaseInspection> inspect_database(
   }
   const auto catalog = catalog_of(path, *directory->manifest);
   if (!catalog) return catalog.error();
-  std::vector<const base::TableSchema*> schemas;
-  for (const base::TableSchema& schema : catalog->tables()) schemas.push_back(&schema);
-  return storage::inspect_replica(path, *directory->manifest, schemas, verify, progress);
+  return storage::inspect_replica(path, *directory->manifest, schemas_of(*catalog), verify,
+                                  progress);
 }
 
 std::string_view encoding_name_at(size_t index) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/schema.h"
@@ -31,6 +32,8 @@ base::Result<DatabaseInspection> inspect_database(const std::string& path, Verif
 
 // The catalog that the manifest's DDL makes. kCorrupt: it makes none; with the path.
 base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest);
+// By TableId, those of dropped tables too: as a manifest has them.
+std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog);
 
 // Of by_encoding[i] and by_temperature[i]: "packed frame", "cold".
 std::string_view encoding_name_at(size_t index);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/metric_registry.h"
@@ -70,10 +71,75 @@ base::Result<void> Database::State::create_index(std::string_view table, base::I
   return built;
 }
 
-base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
+// What they had before is applied, so that nothing of it comes later.
+base::Result<void> Database::State::drop_tables(const BatchGate::Exclusive& held,
+                                                std::span<const std::string> names,
+                                                DdlSource source) {
+  const bool have_rows = source == DdlSource::kScript;
+  if (have_rows) {
+    olap_dispatcher->bring_up_to_date();
+    if (auto usable = olap_dispatcher->check_replica(); !usable) return usable;
+  }
+  const auto ids = catalog.drop_tables(names);
+  if (!ids) return ids.error();
+  [&]() noexcept {  // as in create_table
+    for (const base::TableId id : *ids) {
+      engine.drop_table(id);
+      if (have_rows) olap_dispatcher->clear_table(id, held);
+    }
+  }();
+  return {};
+}
+
+base::Result<void> Database::State::drop_indexes(std::span<const std::string> names) {
+  const auto dropped = catalog.drop_indexes(names);
+  if (!dropped) return dropped.error();
+  for (const base::Catalog::TableIndexId& index : *dropped) {
+    engine.drop_index(index.table, index.index);
+  }
+  return {};
+}
+
+base::Result<void> Database::State::truncate_tables(const BatchGate::Exclusive& held,
+                                                    std::span<const std::string> names) {
+  olap_dispatcher->bring_up_to_date();  // as in drop_tables
+  if (auto usable = olap_dispatcher->check_replica(); !usable) return usable;
+  clock.batch_begins(base::steady_ns());
+  [&]() noexcept {  // as in create_table
+    for (const std::string& name : names) {
+      const base::TableId id = catalog.find_table(name)->id;
+      const base::Vid vid = engine.truncate_table(id);
+      olap_dispatcher->clear_table(id, held);
+      replica.set_snapshot(vid);
+    }
+  }();
+  clock.batch_ends(engine.last_vid());
+  if (log != nullptr) log->skip_to(engine.last_vid());
+  return {};
+}
+
+base::Result<void> Database::State::apply(const BatchGate::Exclusive& held, olap::DdlChange change,
+                                          DdlSource source) {
+  if (auto* const table = std::get_if<olap::CreateTable>(&change)) {
+    return create_table(std::move(table->schema), source);
+  }
+  if (auto* const index = std::get_if<olap::CreateIndex>(&change)) {
+    return create_index(index->table, std::move(index->index));
+  }
+  if (const auto* const dropped = std::get_if<olap::DropTables>(&change)) {
+    return drop_tables(held, dropped->tables, source);
+  }
+  if (const auto* const dropped = std::get_if<olap::DropIndexes>(&change)) {
+    return drop_indexes(dropped->indexes);
+  }
+  return truncate_tables(held, std::get<olap::TruncateTables>(change).tables);
+}
+
+base::Result<bool> Database::State::apply_ddl(const BatchGate::Exclusive& held,
                                               const std::string& statement, DdlSource source) {
   auto change = olap::parse_ddl(statement, catalog);
   if (!change) return change.error();
+  if (std::holds_alternative<olap::NoChange>(*change)) return false;
   const auto* const table = std::get_if<olap::CreateTable>(&*change);
   if (source == DdlSource::kScript && table != nullptr && table->schema.name == kMetricsTable) {
     return base::Error(
@@ -85,14 +151,16 @@ base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
   // First, as it may throw: what is done has its statement.
   if (ddl.size() == ddl.capacity()) ddl.reserve(2 * ddl.size() + 1);
   std::string kept = statement;
-  auto applied = std::holds_alternative<olap::CreateTable>(*change)
-                     ? create_table(std::move(std::get<olap::CreateTable>(*change).schema), source)
-                     : create_index(std::get<olap::CreateIndex>(*change).table,
-                                    std::move(std::get<olap::CreateIndex>(*change).index));
-  if (!applied) return applied;
+  const bool changes_schema = !std::holds_alternative<olap::TruncateTables>(*change);
+  if (!changes_schema && source == DdlSource::kManifest) {
+    return base::Error(base::ErrorCode::kInvalidArgument, "TRUNCATE makes no schema");
+  }
+  auto applied = apply(held, *std::move(change), source);
+  if (!applied) return applied.error();
+  if (!changes_schema) return true;
   ddl.push_back(std::move(kept));
   manifest_bytes += bytes;
-  return {};
+  return true;
 }
 
 base::Result<void> Database::State::check_manifest_room(const std::string& statement) const {
@@ -130,7 +198,7 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
   base::Result<void> outcome;
   olap::ScriptPlace place;
   const char* at = script.data();
-  const size_t before = ddl.size();
+  bool has_changed = false;
   for (size_t i = 0; i < statements.size() && outcome; ++i) {
     const std::string_view statement = statements[i];
     place = olap::place_after({at, statement.data()}, place);
@@ -138,13 +206,17 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
     const std::string text(statement);
     outcome = olap::check_name_lengths(text);
     if (outcome) outcome = check_manifest_room(text);
-    if (outcome) outcome = apply_ddl(held, text, DdlSource::kScript);
+    if (outcome) {
+      const auto applied = apply_ddl(held, text, DdlSource::kScript);
+      if (applied) has_changed |= *applied;
+      if (!applied) outcome = applied.error();
+    }
     if (!outcome) {
       outcome = olap::error_in_script(outcome.error(), statement, place)
                     .within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
     }
   }
-  if (ddl.size() == before) return outcome;
+  if (!has_changed) return outcome;
   catalogs.publish(catalog);
   olap_dispatcher->bring_up_to_date();
   if (log != nullptr) {

@@ -91,12 +91,20 @@ struct Database::State {
   // Applies one DDL statement to the catalog, the engine and the replica. 42939: a new table has a
   // system table's name, which would hide that one; a database that has such a table opens.
   enum class DdlSource : uint8_t { kScript, kManifest };
-  base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement,
+  // Whether anything has changed.
+  base::Result<bool> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement,
                                DdlSource source);
+  base::Result<void> apply(const BatchGate::Exclusive& gate_held, olap::DdlChange change,
+                           DdlSource source);
   // kUnsupported: with the statement, the DDL would be more than a manifest may have.
   base::Result<void> check_manifest_room(const std::string& statement) const;
   base::Result<void> create_table(base::TableSchema schema, DdlSource source);
   base::Result<void> create_index(std::string_view table, base::IndexSchema index);
+  base::Result<void> drop_tables(const BatchGate::Exclusive& gate_held,
+                                 std::span<const std::string> names, DdlSource source);
+  base::Result<void> drop_indexes(std::span<const std::string> names);
+  base::Result<void> truncate_tables(const BatchGate::Exclusive& gate_held,
+                                     std::span<const std::string> names);
 
   // kWait is kRefuse on a dispatcher's thread.
   Admission admission_here(Admission wished) const;

@@ -116,6 +116,10 @@ class OlapDispatcher {
   }
   void lose_replica(const base::Error& error) noexcept;
 
+  // Takes the table's rows: it is empty for queries that come later. The caller holds the gate, and
+  // has brought the replica up to date.
+  void clear_table(base::TableId table, const BatchGate::Exclusive& gate_held);
+
   // After the replica was filled without the applier. The caller holds the gate.
   void publish_figures(const BatchGate::Exclusive& gate_held);
 

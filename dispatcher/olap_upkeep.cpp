@@ -166,6 +166,17 @@ void OlapDispatcher::bring_up_to_date() {
   }
 }
 
+void OlapDispatcher::clear_table(base::TableId id, const BatchGate::Exclusive&) {
+  storage::Replica& replica = *replica_.tables;
+  replica.clear_table(id);
+  replica_.applier->clear_table(id);
+  sizes_are_old_ = true;
+  if (id.value >= keepers_.size()) return;  // refresh_statistics() had no memory for it
+  keepers_[id.value] = olap::StatisticsKeeper(&replica.table(id));
+  table_rows_[id.value] = {};
+  refresh_statistics(std::span(&id, 1));
+}
+
 void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
   refresh_statistics();
   const std::lock_guard lock(figures_mutex_);
@@ -213,6 +224,7 @@ void OlapDispatcher::publish_sizes() try {
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
   }
+  figures_.memory.replica.snapshot_bytes = replica.snapshot_bytes();  // of cleared tables, too
   sizes_are_old_ = false;
   sized_ns_ = base::steady_ns();
   sizing_ns_ = sized_ns_ - begin_ns;

@@ -216,6 +216,7 @@ void Engine::State::measure_memory() {
   size_t indexes = 0;
   for (const auto& worker : workers) undo += worker->undo_bytes();
   for (const auto& table : core.tables) {
+    if (table == nullptr) continue;
     rows += table->rows.allocated_bytes();
     for (const auto& index : table->indexes) indexes += index->index->memory_bytes();
   }

@@ -101,10 +101,18 @@ class Engine {
 
   // Adds a table that the catalog got. Between batches.
   void add_table(base::TableId table);
+  // Drops a table with its rows and indexes: whoever uses it then is refused, as one that was never
+  // bound is. Between batches.
+  void drop_table(base::TableId table);
+  // Takes all of a table's rows, as one transaction of which nothing is exported. Returns its VID.
+  // Between batches.
+  base::Vid truncate_table(base::TableId table);
   // Adds an index that the catalog got. Between batches. kAlreadyExists: the index is unique and
   // rows have equal keys (the message names them). kInvalidArgument: a row's key is too long.
   // kOutOfMemory.
   base::Result<void> add_index(base::TableId table, base::IndexId index);
+  // Drops an index other than the primary key's; likewise.
+  void drop_index(base::TableId table, base::IndexId index);
 
   // Ids are dense, in the order of registration. The caller keeps names distinct.
   base::ProcedureId register_procedure(ProcedureDefinition definition);

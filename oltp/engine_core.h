@@ -100,7 +100,7 @@ struct EngineCore {
   uint32_t first_stamp = next_first_stamp();  // of transactions (transaction_core.h)
   std::unique_ptr<base::PagePreparer> preparer;
   StringDepot strings;
-  std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
+  std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added, or dropped
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
   std::vector<std::unique_ptr<ProcedureDefinition>> procedures;
 

@@ -58,14 +58,27 @@ base::Result<void> fill_index(Table* table, TableIndex* index) try {
 
 void Engine::add_table(base::TableId id) {
   EngineCore& core = state_->core;
-  if (id.value < core.tables.size()) return;  // the constructor has added it
-  DIPTYCH_CHECK(id.value == core.tables.size(), "tables are added in the catalog's order");
+  if (core.find_table(id) != nullptr) return;  // the constructor has added it
   const base::TableSchema& schema = core.catalog->table(id);
-  core.tables.push_back(std::make_unique<Table>(schema, core.memory_place()));
+  if (id.value >= core.tables.size()) core.tables.resize(id.value + 1);
+  core.tables[id.value] = std::make_unique<Table>(schema, core.memory_place());
   for (const base::IndexSchema& index : schema.indexes) {
-    attach_index(&core, core.tables.back().get(), index);
+    attach_index(&core, core.tables[id.value].get(), index);
   }
   for (auto& worker : state_->workers) worker->add_table();
+}
+
+void Engine::drop_table(base::TableId id) {
+  EngineCore& core = state_->core;
+  Table& table = core.table(id);
+  if (!table.layout.long_strings.empty()) {
+    table.rows.for_each(
+        [&](base::RowId, const std::byte* row) { state_->leader().retire_strings(table, row); });
+  }
+  for (auto& worker : state_->workers) worker->forget_table(id);
+  for (const auto& index : table.indexes) core.indexes[index->schema.id.value] = nullptr;
+  core.tables[id.value] = nullptr;
+  state_->reach_boundary();
 }
 
 base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
@@ -94,6 +107,26 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
   for (auto& worker : state_->workers) worker->change_indexes();
   state_->leader().touch(table);
   return filled;
+}
+
+base::Vid Engine::truncate_table(base::TableId id) {
+  drop_table(id);
+  add_table(id);
+  // relaxed: between batches nobody else runs.
+  const base::Vid vid(state_->core.last_vid.load(std::memory_order_relaxed) + 1);
+  // release: pairs with the acquire at a transaction's begin (C1).
+  state_->core.last_vid.store(vid.value, std::memory_order_release);
+  state_->reach_boundary();
+  return vid;
+}
+
+void Engine::drop_index(base::TableId table_id, base::IndexId id) {
+  Table& table = state_->core.table(table_id);
+  DIPTYCH_CHECK(table.indexes.front()->schema.id != id, "a table keeps its primary key");
+  state_->core.indexes[id.value] = nullptr;
+  std::erase_if(table.indexes, [&](const auto& index) { return index->schema.id == id; });
+  table.update_column_flags();
+  for (auto& worker : state_->workers) worker->change_indexes();
 }
 
 base::Result<base::Vid> Engine::load(base::TableId table_id,
@@ -184,7 +217,9 @@ void Engine::finish_restore(base::Vid vid) {
 
 void Engine::release_free_slots() {
   for (auto& worker : state_->workers) worker->forget_free_slots();
-  for (const auto& table : state_->core.tables) table->rows.free_dead_slots(table->row_count);
+  for (const auto& table : state_->core.tables) {
+    if (table != nullptr) table->rows.free_dead_slots(table->row_count);
+  }
 }
 
 void Engine::for_each_row(
@@ -198,8 +233,8 @@ uint64_t Engine::row_count(base::TableId table) const {
 }
 
 void Engine::check_indexes() const {
-  for (const auto& table : state_->core.tables) {
-    for (const auto& index : table->indexes) index->check();
+  for (const TableIndex* const index : state_->core.indexes) {
+    if (index != nullptr) index->check();
   }
 }
 

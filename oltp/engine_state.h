@@ -45,7 +45,9 @@ struct Engine::State {
   // The replica has everything up to here: it is where the rows came from.
   void finish_restore(base::Vid vid) {
     pushed_ = vid;
-    for (const auto& table : core.tables) leader().touch(*table);  // that were filled
+    for (const auto& table : core.tables) {
+      if (table != nullptr) leader().touch(*table);  // that were filled
+    }
     reach_boundary();
   }
 

@@ -109,11 +109,7 @@ base::Result<void> TableReplay::apply_to_row(const UpdateRecord& record, base::R
 }
 
 void TableReplay::apply_delete(base::RowId row_id, base::Vid vid, RowSlot* slot) {
-  for (const base::ColumnId id : table_->layout.long_strings) {
-    base::Text text;
-    std::memcpy(&text, slot->row() + table_->layout.column(id).offset, sizeof text);
-    worker_->strings_.retire(text);
-  }
+  worker_->retire_strings(*table_, slot->row());
   worker_->dead_.add_row(table_, slot, row_id, true);
   --worker_->tables_.touch(*table_).row_count_change;
   slot->set_words(table_->layout.group_count, erased_word(vid));

@@ -65,8 +65,8 @@ const base::Error& TransactionCore::misuse_of_precision(base::TableId id, base::
 
 const base::Error& TransactionCore::misuse_of_unbound() {
   return fail({base::ErrorCode::kInvalidArgument,
-               fmt::format("procedure \"{}\" uses a TableRef or IndexRef that was never bound: "
-                           "bind_table and bind_index give them out",
+               fmt::format("procedure \"{}\" uses a TableRef or IndexRef that was never bound, "
+                           "or was dropped: bind_table and bind_index give them out",
                            worker_->running_name())});
 }
 

@@ -124,6 +124,20 @@ void Worker::change_indexes() {
   shapes_.clear();
 }
 
+void Worker::retire_strings(const Table& table, const std::byte* row) {
+  for (const base::ColumnId id : table.layout.long_strings) {
+    base::Text text;
+    std::memcpy(&text, row + table.layout.column(id).offset, sizeof text);
+    strings_.retire(text);
+  }
+}
+
+void Worker::forget_table(base::TableId table) {
+  DIPTYCH_CHECK(writes_.empty() && dead_.count() == 0, "no transaction runs between batches");
+  shapes_.clear();
+  tables_.forget(table);
+}
+
 void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) const {
   plan->clear();
   if (position >= requests.size()) return;

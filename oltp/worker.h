@@ -74,8 +74,11 @@ class Worker {
   StringMemory& strings() { return strings_; }  // between batches
   size_t undo_bytes() const { return undo_.allocated_bytes(); }
 
-  void add_table();       // by the leader, after the core got a table
-  void change_indexes();  // by the leader, after a table got an index
+  void add_table();                        // by the leader, after the core got a table
+  void change_indexes();                   // by the leader, after a table got or lost an index
+  void forget_table(base::TableId table);  // likewise, before it is dropped
+  // The row's long strings are free from the boundary on.
+  void retire_strings(const Table& table, const std::byte* row);
 
   // The boundary. The leader calls forget_rolled_back_owners() for all workers, then
   // drop_dead_entries() for all, then finish_batch() for all.

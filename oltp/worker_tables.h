@@ -35,6 +35,11 @@ class WorkerTables {
     states_.clear();
     touched_.clear();
   }
+  // At a boundary: the table is dropped.
+  void forget(base::TableId id) {
+    std::erase(touched_, id);
+    states_[id.value] = State();
+  }
 
   State& operator[](const Table& table) { return states_[table.schema->id.value]; }
   State& operator[](base::TableId id) { return states_[id.value]; }

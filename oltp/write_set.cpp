@@ -277,11 +277,7 @@ void Worker::take_row(Table* table, base::RowId row_id, size_t index_count) {
     table->indexes[i]->encoder.encode(slot.row(), &key);
     table->indexes[i]->index->erase(key.bytes(), row_id);
   }
-  for (const base::ColumnId id : table->layout.long_strings) {
-    base::Text text;
-    std::memcpy(&text, slot.row() + table->layout.column(id).offset, sizeof text);
-    strings_.retire(text);
-  }
+  retire_strings(*table, slot.row());
   slot.set_words(table->layout.group_count, 0);
 }
 

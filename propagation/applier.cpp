@@ -25,19 +25,25 @@ void Applier::add_tables(const base::ForEach& for_each) {
   std::vector<PartitionApplier*> added;
   for (uint32_t table = static_cast<uint32_t>(tables_.size()); table < replica_->table_count();
        ++table) {
-    add_table(base::TableId(table));
+    add_partitions(base::TableId(table), &tables_.emplace_back());
     for (PartitionApplier& partition : tables_.back().partitions) added.push_back(&partition);
   }
   if (added.empty()) return;
   for_each(static_cast<uint32_t>(added.size()), [&](uint32_t i) { added[i]->index_rows(); });
 }
 
-void Applier::add_table(base::TableId table) {
+void Applier::add_partitions(base::TableId table, TableState* state) const {
   storage::Table& rows = replica_->table(table);
-  TableState& state = tables_.emplace_back();
   for (uint32_t p = 0; p < rows.partition_count(); ++p) {
-    state.partitions.emplace_back(&rows.partition(base::PartitionId(p)), &rows.layout(), node_);
+    state->partitions.emplace_back(&rows.partition(base::PartitionId(p)), &rows.layout(), node_);
   }
+}
+
+void Applier::clear_table(base::TableId table) {
+  TableState& state = tables_[table.value];
+  state.partitions.clear();
+  add_partitions(table, &state);
+  for (PartitionApplier& partition : state.partitions) partition.index_rows();
 }
 
 void Applier::order_and_route(Work* work, Slice* slice) const {

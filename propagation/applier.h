@@ -62,6 +62,8 @@ class Applier {
   // Tables that were added to the replica since, empty or filled by load_replica: their rows get
   // indexed, partitions side by side.
   void add_tables(const base::ForEach& for_each);
+  // After Replica::clear_table of a table that was added.
+  void clear_table(base::TableId table);
 
   // Applies all collected sets; the replica then shows collected.snapshot. The caller recycles the
   // sets afterwards.
@@ -106,7 +108,7 @@ class Applier {
     UpdateMerge merge;
   };
 
-  void add_table(base::TableId table);
+  void add_partitions(base::TableId table, TableState* state) const;
   void order_and_route(Work* work, Slice* slice) const;
   static void route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed);
   static ApplyCounts counts_of(std::span<const TableState* const> tables);

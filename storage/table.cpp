@@ -238,6 +238,7 @@ uint32_t Replica::snapshots() const {
 size_t Replica::snapshot_bytes() const {
   size_t bytes = 0;
   for (const auto& table : tables_) bytes += table->figures().snapshot_bytes;
+  for (const auto& table : cleared_) bytes += table->memory_bytes();
   return bytes;
 }
 
@@ -249,6 +250,7 @@ void Replica::reclaim() {
       table->partition(base::PartitionId(p)).reclaim();
     }
   }
+  if (snapshots() == 0) cleared_.clear();
 }
 
 void Replica::keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max) {
@@ -274,6 +276,13 @@ bool Replica::leaves_memory() const {
 void Replica::add_table(const base::TableSchema& schema) {
   DIPTYCH_CHECK(schema.id.value == tables_.size(), "tables are added in the order of TableIds");
   tables_.push_back(std::make_unique<Table>(schema, options_, buffers_));
+}
+
+void Replica::clear_table(base::TableId id) {
+  std::unique_ptr<Table>& table = tables_[id.value];
+  auto empty = std::make_unique<Table>(table->schema(), options_, buffers_);
+  cleared_.push_back(std::exchange(table, std::move(empty)));
+  if (snapshots() == 0) cleared_.clear();
 }
 
 void Replica::replace_directories(std::vector<ChunkAddress> directories) {

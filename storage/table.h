@@ -174,6 +174,10 @@ class Replica {
   bool leaves_memory() const;                          // there is a budget
 
   void add_table(const base::TableSchema& schema);  // in the order of TableIds
+  // The table's rows go, with all that they have in memory and in the file; it is as if it were
+  // new. Between batches. Snapshots keep what they show, and its memory until reclaim() finds that
+  // none lives.
+  void clear_table(base::TableId id);
   Table& table(base::TableId id) { return *tables_[id.value]; }
   const Table& table(base::TableId id) const { return *tables_[id.value]; }
   size_t table_count() const { return tables_.size(); }
@@ -206,6 +210,7 @@ class Replica {
   std::unique_ptr<BufferManager> own_buffers_;  // before the tables, which it outlives
   BufferManager* buffers_ = nullptr;            // these, or the cut replica's
   std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<std::unique_ptr<Table>> cleared_;  // what snapshots may have of tables_
   std::vector<ChunkAddress> directories_;
   base::Vid snapshot_;
   std::atomic<uint32_t> snapshots_{0};  // that live; writers: they

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <initializer_list>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "olap/query.h"
+#include "olap/sql/ddl_parts.h"
+#include "olap/sql/drop.h"
 #include "olap/sql/parse_tree.h"
 #include "olap/sql/type_name.h"
 
@@ -38,32 +39,9 @@ base::Result<ColumnId> find_column(const SourceText& source, const TableSchema& 
                       "42703");
 }
 
-// A clause that the grammar takes and that we would have to ignore.
-struct IgnoredClause {
-  bool written;
-  std::string_view name;
-};
-
-base::Result<void> refuse(const SourceText& source, int64_t place,
-                          std::initializer_list<IgnoredClause> clauses) {
-  for (const IgnoredClause& clause : clauses) {
-    if (clause.written) return source.unsupported(place, clause.name);
-  }
-  return {};
-}
-
 // "" is how the parse tree says that a text was not given.
 bool given(const char* text) {
   return *text != '\0';
-}
-
-base::Result<void> check_table(const SourceText& source, const PgQuery__RangeVar& table) {
-  return refuse(
-      source, table.location,
-      {{given(table.catalogname), "a database in front of a schema"},
-       {given(table.schemaname) && table.schemaname != kPublicSchema, "a schema but \"public\""},
-       {table.inh == 0, "ONLY"},
-       {std::string_view(table.relpersistence) != "p", "a temporary or unlogged table"}});
 }
 
 // The lists of names of '(a, b) ("C d")', as SQL writes names; nullopt: it is no such text.
@@ -186,11 +164,9 @@ base::Result<TableSchema> TableBuilder::build(const PgQuery__CreateStmt& stateme
 }
 
 base::Result<void> TableBuilder::check_statement(const PgQuery__CreateStmt& statement) const {
-  if (auto checked = check_table(source_, *statement.relation); !checked) return checked;
   return refuse(
       source_, statement.relation->location,
-      {{statement.if_not_exists != 0, "IF NOT EXISTS"},
-       {statement.n_inh_relations != 0, "table inheritance"},
+      {{statement.n_inh_relations != 0, "table inheritance"},
        {statement.partspec != nullptr || statement.partbound != nullptr, "a partitioned table"},
        {statement.of_typename != nullptr, "a table OF a type"},
        {statement.oncommit > PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, "ON COMMIT"},
@@ -285,6 +261,7 @@ base::Result<void> TableBuilder::add_primary_key(const PgQuery__Constraint& cons
   index.name = schema_.name + "_pkey";
   index.uniqueness = Uniqueness::kUnique;
   index.columns = *std::move(resolved);
+  index.is_constraint = true;
   has_primary_key_ = true;
   return {};
 }
@@ -296,7 +273,7 @@ base::Result<void> TableBuilder::add_unique(const PgQuery__Constraint& constrain
   std::string name = constraint.conname;
   if (name.empty()) name = fmt::format("{}_{}_key", schema_.name, fmt::join(columns, "_"));
   schema_.indexes.push_back(
-      {std::move(name), {}, IndexKind::kHash, Uniqueness::kUnique, *std::move(resolved)});
+      {std::move(name), {}, IndexKind::kHash, Uniqueness::kUnique, *std::move(resolved), true});
   return {};
 }
 
@@ -320,14 +297,7 @@ base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& cons
   key.parent_columns = strings_of(NodeList(constraint.pk_attrs, constraint.n_pk_attrs));
   const TableSchema* parent =
       key.parent_table == schema_.name ? &schema_ : catalog_.find_table(key.parent_table);
-  if (parent == nullptr) {
-    std::vector<std::string> tables;
-    for (const TableSchema& table : catalog_.tables()) tables.push_back(table.name);
-    return source_.wrong(place,
-                         fmt::format("no such table \"{}\"{}", key.parent_table,
-                                     suggestion(key.parent_table, tables)),
-                         "42P01");
-  }
+  if (parent == nullptr) return no_such_table(source_, place, key.parent_table, catalog_);
   if (key.parent_columns.empty()) {  // REFERENCES p: its primary key
     for (const ColumnId column : parent->primary_key().columns) {
       key.parent_columns.push_back(parent->column(column).name);
@@ -417,10 +387,8 @@ base::Result<void> TableBuilder::add_column_groups(const PgQuery__DefElem& optio
 base::Result<CreateIndex> build_index(const SourceText& source, const base::Catalog& catalog,
                                       const PgQuery__IndexStmt& statement) {
   const int64_t place = statement.relation->location;
-  if (auto checked = check_table(source, *statement.relation); !checked) return checked.error();
   if (auto checked = refuse(source, place,
-                            {{statement.if_not_exists != 0, "IF NOT EXISTS"},
-                             {statement.concurrent != 0, "CONCURRENTLY"},
+                            {{statement.concurrent != 0, "CONCURRENTLY"},
                              {statement.where_clause != nullptr, "a partial index"},
                              {statement.n_index_including_params != 0, "INCLUDE"},
                              {statement.n_options != 0, "WITH of an index"},
@@ -431,14 +399,7 @@ base::Result<CreateIndex> build_index(const SourceText& source, const base::Cata
   CreateIndex change;
   change.table = statement.relation->relname;
   const TableSchema* table = catalog.find_table(change.table);
-  if (table == nullptr) {
-    std::vector<std::string> tables;
-    for (const TableSchema& candidate : catalog.tables()) tables.push_back(candidate.name);
-    return source.wrong(
-        place,
-        fmt::format("no such table \"{}\"{}", change.table, suggestion(change.table, tables)),
-        "42P01");
-  }
+  if (table == nullptr) return no_such_table(source, place, change.table, catalog);
   const std::string_view method = statement.access_method;
   if (method != "btree" && method != "hash") {
     return source.unsupported(place, fmt::format("index method \"{}\" (hash or btree)", method));
@@ -482,19 +443,60 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
   if (!tree) return tree.error();
   const Node& node = tree->statement();
   if (node.node_case == PG_QUERY__NODE__NODE_CREATE_STMT) {
-    auto schema = TableBuilder(source, catalog).build(*node.create_stmt);
+    const PgQuery__CreateStmt& create = *node.create_stmt;
+    if (auto checked = check_table(source, *create.relation); !checked) return checked.error();
+    if (create.if_not_exists != 0 && catalog.find_table(create.relation->relname) != nullptr) {
+      return DdlChange(NoChange{});
+    }
+    auto schema = TableBuilder(source, catalog).build(create);
     if (!schema) return schema.error();
     return DdlChange(CreateTable{*std::move(schema)});
   }
+  if (node.node_case == PG_QUERY__NODE__NODE_DROP_STMT) {
+    return parse_drop(source, catalog, *node.drop_stmt);
+  }
+  if (node.node_case == PG_QUERY__NODE__NODE_TRUNCATE_STMT) {
+    return parse_truncate(source, catalog, *node.truncate_stmt);
+  }
   if (node.node_case == PG_QUERY__NODE__NODE_INDEX_STMT) {
-    auto index = build_index(source, catalog, *node.index_stmt);
+    const PgQuery__IndexStmt& create = *node.index_stmt;
+    if (auto checked = check_table(source, *create.relation); !checked) return checked.error();
+    if (create.if_not_exists != 0 && catalog.has_index(create.idxname)) {
+      return DdlChange(NoChange{});
+    }
+    auto index = build_index(source, catalog, create);
     if (!index) return index.error();
     return DdlChange(*std::move(index));
   }
   const std::string_view found = statement_name(node);
   return source.error(base::ErrorCode::kUnsupported, 0,
-                      fmt::format("{} cannot stand here: DDL is CREATE TABLE and CREATE INDEX",
+                      fmt::format("{} cannot stand here: DDL is CREATE and DROP of tables and "
+                                  "indexes, and TRUNCATE",
                                   found.empty() ? "this statement" : found));
+}
+
+base::Result<void> apply_to(base::Catalog* catalog, DdlChange change) {
+  const auto outcome_of = [](const auto& done) {
+    return done ? base::Result<void>() : base::Result<void>(done.error());
+  };
+  if (auto* const table = std::get_if<CreateTable>(&change)) {
+    return outcome_of(catalog->add_table(std::move(table->schema)));
+  }
+  if (auto* const created = std::get_if<CreateIndex>(&change)) {
+    const TableSchema* const table = catalog->find_table(created->table);
+    if (table == nullptr) {
+      return base::Error(base::ErrorCode::kNotFound, "42P01",
+                         fmt::format("no such table \"{}\"", created->table));
+    }
+    return outcome_of(catalog->add_index(table->id, std::move(created->index)));
+  }
+  if (const auto* const dropped = std::get_if<DropTables>(&change)) {
+    return outcome_of(catalog->drop_tables(dropped->tables));
+  }
+  if (const auto* const dropped = std::get_if<DropIndexes>(&change)) {
+    return outcome_of(catalog->drop_indexes(dropped->indexes));
+  }
+  return {};
 }
 
 }  // namespace diptych::olap

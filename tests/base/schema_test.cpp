@@ -84,6 +84,31 @@ TEST(Catalog, ReferencesStayValidWhenTablesAreAdded) {
   EXPECT_EQ(first->find_column("absent"), std::nullopt);
 }
 
+TEST(Catalog, DroppedTablesAndIndexesAreNotFoundAndKeepTheirIds) {
+  Catalog catalog;
+  ASSERT_TRUE(catalog.add_table(orders()).ok());
+  ASSERT_TRUE(catalog.add_index(TableId(0), unique_index("by_customer", {1})).ok());
+  const Catalog before(catalog);
+  const std::string index = "by_customer";
+  const auto dropped_indexes = catalog.drop_indexes({&index, 1});
+  ASSERT_TRUE(dropped_indexes.ok());
+  EXPECT_EQ((*dropped_indexes)[0].index, IndexId(1));
+  EXPECT_FALSE(catalog.has_index("by_customer"));
+  EXPECT_EQ(*catalog.add_index(TableId(0), unique_index("by_customer", {1})), IndexId(2));
+  // As many indexes as before, and not the same.
+  const Catalog after(catalog, before);
+  EXPECT_EQ(after.table(TableId(0)).indexes[1].id, IndexId(2));
+  const std::string table = "orders";
+  ASSERT_TRUE(catalog.drop_tables({&table, 1}).ok());
+  EXPECT_EQ(catalog.find_table("orders"), nullptr);
+  EXPECT_FALSE(catalog.has_index("orders_pkey"));
+  EXPECT_EQ(catalog.tables().begin(), catalog.tables().end());
+  EXPECT_EQ(Catalog(catalog, after).find_table("orders"), nullptr);
+  EXPECT_EQ(*catalog.add_table(orders()), TableId(1));
+  EXPECT_EQ((*catalog.tables().begin()).id, TableId(1));
+  EXPECT_NE(after.find_table("orders"), nullptr) << "a copy stays as it is";
+}
+
 TEST(Catalog, AForeignKeyMayNameItsOwnTable) {
   Catalog catalog;
   TableSchema schema = orders();

@@ -56,7 +56,21 @@ TEST_F(DdlCommandTest, AFileAndStandardInputAreScripts) {
       ddl({"--file", "-"},
           {.input = "CREATE TABLE v (x INT PRIMARY KEY)", .output_path = "", .error_path = ""});
   EXPECT_EQ(from_input.out, "created table v\n");
-  EXPECT_EQ(ddl({"-c", "-- nothing"}).out, "there was no statement to run\n");
+  EXPECT_EQ(ddl({"-c", "-- nothing"}).out, "there was nothing to do\n");
+}
+
+TEST_F(DdlCommandTest, WhatIsDroppedOrEmptiedStaysSo) {
+  EXPECT_EQ(ddl({"-c", "CREATE INDEX by_b ON t (b); CREATE TABLE u (x INT PRIMARY KEY)"}).code, 0);
+  EXPECT_EQ(answer("SELECT count(*) > 0 AS n FROM t"), "n\ntrue\n");
+  EXPECT_EQ(ddl({"-c", "TRUNCATE t"}).out, "emptied what was to be truncated\n");
+  EXPECT_EQ(answer("SELECT count(*) AS n FROM t"), "n\n0\n");
+  EXPECT_EQ(ddl({"-c", "DROP INDEX by_b; DROP TABLE u; CREATE TABLE u (y TEXT PRIMARY KEY)"}).out,
+            "dropped index by_b on t\ndropped table u\ncreated table u\n");
+  EXPECT_EQ(answer("SELECT y FROM u"), "y\n");
+  EXPECT_EQ(ddl({"-c", "DROP TABLE IF EXISTS v; CREATE TABLE IF NOT EXISTS u (z INT)"}).out,
+            "there was nothing to do\n");
+  EXPECT_EQ(ddl({"-c", "DROP TABLE t"}).out, "dropped table t\n");
+  EXPECT_THAT(run({"query", shop_, "-c", "SELECT 1 FROM t"}).err, HasSubstr("42P01"));
 }
 
 TEST_F(DdlCommandTest, AnErrorNamesItsStatementAndWhatWasMadeBefore) {
@@ -91,7 +105,7 @@ TEST_F(DdlCommandTest, NothingIsKeptOfWhatCouldNotBeSaved) {
   EXPECT_EQ(failed.code, 1);
   EXPECT_EQ(failed.out, "");
   EXPECT_THAT(failed.err, HasSubstr("no space left: "));
-  EXPECT_THAT(failed.err, HasSubstr("nothing was made: the database could not be saved"));
+  EXPECT_THAT(failed.err, HasSubstr("nothing was done: the database could not be saved"));
   EXPECT_THAT(failed.err, Not(HasSubstr("it is done")));
   EXPECT_THAT(failed.err, Not(HasSubstr("save()")));
   EXPECT_THAT(failed.err, Not(HasSubstr("closing"))) << "a save that is told of is the last one";

@@ -160,10 +160,11 @@ void History::stop(const std::string& why) const {
 
 void History::go_round(size_t calls_max) {
   using Step = void (History::*)();
-  std::vector<Step> steps = {&History::create_table, &History::create_index, &History::create_index,
-                             &History::load,         &History::load,         &History::checkpoint,
-                             &History::crash,        &History::crash,        &History::close,
-                             &History::rebuild};
+  std::vector<Step> steps = {
+      &History::create_table, &History::create_index, &History::create_index,  &History::load,
+      &History::load,         &History::checkpoint,   &History::crash,         &History::crash,
+      &History::close,        &History::rebuild,      &History::replace_table, &History::drop_index,
+      &History::truncate};
   if (traits_.large) {
     steps.push_back(&History::crash);
     for (int i = 0; i < 3; ++i) {
@@ -225,7 +226,8 @@ void History::lose_unsaved() {
     for (const Table& table : tables) count += table.schema.indexes.size();
     return count;
   };
-  met_before_.ddl_lost += things(tables_) - things(saved_tables_);
+  // Some were dropped meanwhile.
+  met_before_.ddl_lost += std::max(things(tables_), things(saved_tables_)) - things(saved_tables_);
   tables_ = saved_tables_;
 }
 
@@ -272,21 +274,57 @@ Result<Nothing> History::run_once(Transaction& txn, const Call& call, bool is_se
 
 void History::create_table() {
   if (tables_.size() == kTablesMax) return;
-  const std::string name = fmt::format("t{}", tables_.size());
-  const TableWidth width = traits_.wide ? TableWidth::kWide : TableWidth::kNarrow;
   const bool is_large =
       traits_.large && (tables_.empty() || (tables_.size() > 1 && below_(3) == 0));
-  const std::string ddl = random_table_ddl(name, width, is_large ? kLargeRowsMax : 30, below_);
-  note(ddl);
-  if (!expect_ok(database_->execute_ddl(ddl))) return;
-  tables_.emplace_back(*database_->catalog().find_table(name),
-                       traits_.wide ? TextLengths::kAny : TextLengths::kModerate,
-                       is_large
-                           ? static_cast<int>(kLargeRowsMin + below_(kLargeRowsMax - kLargeRowsMin))
-                       : traits_.crowded ? 600
-                                         : 40);
+  tables_.push_back(make_table(fmt::format("t{}", tables_.size()), is_large));
   timeline_.add_table();
   for (uint64_t n = below_(4); n != 0; --n) create_index();
+}
+
+Table History::make_table(const std::string& name, bool is_large) {
+  const TableWidth width = traits_.wide ? TableWidth::kWide : TableWidth::kNarrow;
+  const std::string ddl = random_table_ddl(name, width, is_large ? kLargeRowsMax : 30, below_);
+  note(ddl);
+  const auto created = database_->execute_ddl(ddl);
+  if (!created) stop(created.error().to_string());
+  return {*database_->catalog().find_table(name),
+          traits_.wide ? TextLengths::kAny : TextLengths::kModerate,
+          is_large ? static_cast<int>(kLargeRowsMin + below_(kLargeRowsMax - kLargeRowsMin))
+          : traits_.crowded ? 600
+                            : 40};
+}
+
+void History::replace_table() {
+  const size_t of_table = below_(tables_.size());
+  const std::string name = tables_[of_table].schema.name;
+  note("DROP TABLE " + name);
+  if (!expect_ok(database_->execute_ddl("DROP TABLE " + name))) return;
+  EXPECT_EQ(database_->catalog().find_table(name), nullptr);
+  tables_[of_table] = make_table(name, is_large(tables_[of_table]));
+  timeline_.set_rows(of_table, {}, false);
+  ++counts_.drops;
+  verify("after DROP TABLE");
+}
+
+void History::truncate() {
+  const size_t of_table = below_(tables_.size());
+  note("TRUNCATE " + tables_[of_table].schema.name);
+  if (!expect_ok(database_->execute_ddl("TRUNCATE " + tables_[of_table].schema.name))) return;
+  timeline_.set_rows(of_table, {}, true);
+  ++counts_.truncations;
+  verify("after TRUNCATE");
+}
+
+void History::drop_index() {
+  Table& table = tables_[below_(tables_.size())];
+  const size_t number = below_(table.schema.indexes.size());
+  if (number == 0) return;
+  const std::string ddl = "DROP INDEX " + table.schema.indexes[number].name;
+  note(ddl);
+  if (!expect_ok(database_->execute_ddl(ddl))) return;
+  table.schema = *database_->catalog().find_table(table.schema.name);
+  ++counts_.drops;
+  verify("after DROP INDEX");
 }
 
 void History::create_index() {

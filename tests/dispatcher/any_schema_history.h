@@ -29,7 +29,9 @@ namespace diptych::dispatcher::any_schema {
 struct Counts {
   uint64_t commits = 0;
   uint64_t indexes = 0;  // that were built
-  uint64_t loads = 0;    // of some rows, that were not refused
+  uint64_t drops = 0;    // of indexes and tables
+  uint64_t truncations = 0;
+  uint64_t loads = 0;  // of some rows, that were not refused
   uint64_t checkpoints = 0;
   uint64_t crashes = 0;
   uint64_t closes = 0;
@@ -69,7 +71,11 @@ class History {
   base::Result<oltp::Nothing> run_once(Transaction& txn, const Call& call, bool is_serializable);
 
   void create_table();
+  Table make_table(const std::string& name, bool is_large);
   void create_index();
+  void drop_index();
+  void replace_table();  // by one of its name
+  void truncate();
   void load();
   void load_much();
   void load_much(size_t of_table);

@@ -56,6 +56,8 @@ class AnySchemaModel : public DirectoryFixture {
   void add(const Counts& more) {
     all_.commits += more.commits;
     all_.indexes += more.indexes;
+    all_.drops += more.drops;
+    all_.truncations += more.truncations;
     all_.loads += more.loads;
     all_.checkpoints += more.checkpoints;
     all_.crashes += more.crashes;
@@ -78,6 +80,8 @@ TEST_F(AnySchemaModel, EachOperationOfRandomProceduresIsWhatTheModelSays) {
   EXPECT_EQ(all_.crashes, 8u * kRounds);
   EXPECT_EQ(all_.closes, 4u * kRounds);
   EXPECT_EQ(all_.rebuilds, 5u * kRounds);
+  EXPECT_EQ(all_.truncations, 5u * kRounds);
+  EXPECT_GE(all_.drops, 5u * kRounds);
   // Chance has these: a small part of what it gives.
   EXPECT_GT(all_.indexes, 0u);
   EXPECT_GT(all_.loads, 0u);

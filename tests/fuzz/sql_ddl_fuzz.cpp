@@ -11,17 +11,11 @@ void check_ddl(std::string_view sql) {
   auto change = parse_ddl(sql, known);
   if (!change) return check_refusal(change.error());
   base::Catalog catalog = known;
-  if (auto* const table = std::get_if<CreateTable>(&*change)) {
+  if (const auto* const table = std::get_if<CreateTable>(&*change)) {
     DIPTYCH_CHECK(!table->schema.name.empty(), "a table has a name");
-    const auto added = catalog.add_table(std::move(table->schema));
-    if (!added) check_refusal(added.error());
-    return;
   }
-  const auto& index = std::get<CreateIndex>(*change);
-  const base::TableSchema* const table = catalog.find_table(index.table);
-  DIPTYCH_CHECK(table != nullptr, "the index's table was resolved");
-  const auto added = catalog.add_index(table->id, index.index);
-  if (!added) check_refusal(added.error());
+  const auto applied = apply_to(&catalog, *std::move(change));
+  if (!applied) check_refusal(applied.error());
 }
 
 }  // namespace

@@ -22,13 +22,7 @@ inline base::Catalog catalog_of(std::string_view script) {
   for (const std::string_view statement : *statements) {
     auto change = parse_ddl(statement, catalog);
     DIPTYCH_CHECK(change.ok(), "each statement is good");
-    if (auto* const table = std::get_if<CreateTable>(&*change)) {
-      DIPTYCH_CHECK(catalog.add_table(std::move(table->schema)).ok(), "its name is new");
-    } else {
-      const auto& index = std::get<CreateIndex>(*change);
-      const base::TableId id = catalog.find_table(index.table)->id;
-      DIPTYCH_CHECK(catalog.add_index(id, index.index).ok(), "its name is new");
-    }
+    DIPTYCH_CHECK(apply_to(&catalog, *std::move(change)).ok(), "its name is new");
   }
   return catalog;
 }

@@ -233,16 +233,16 @@ TEST_P(SqlDocumentTest, SaysWhatExpressionsGive) {
   EXPECT_GT(checked, 50u);
 }
 
-// And each block of SQL in it that begins with a CREATE is a script.
+// And each block of SQL in it that begins with a CREATE is a script, one after the other.
 TEST(SqlDocument, ItsTablesCanBeMade) {
   std::ifstream file(std::filesystem::path(DIPTYCH_SOURCE_DIR) / "docs/sql.md");
   size_t scripts = 0;
+  base::Catalog catalog;
   for (std::string line; std::getline(file, line);) {
     if (line != "```sql") continue;
     std::string script;
     while (std::getline(file, line) && line != "```") script += line + "\n";
     if (!script.starts_with("CREATE ")) continue;
-    base::Catalog catalog;
     EXPECT_EQ(define(&catalog, script), "") << script;
     ++scripts;
   }

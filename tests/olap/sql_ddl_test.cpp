@@ -121,14 +121,15 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
             "settled and column_groups (line 1, column 42: \"bogus\")");
   EXPECT_THAT(error_of("create table t (a int generated always as identity primary key)"),
               HasSubstr("IDENTITY is not supported yet"));
-  constexpr std::string_view kOthers[][2] = {{"drop table p", "DROP"},
+  constexpr std::string_view kOthers[][2] = {{"create view v as select 1", "CREATE VIEW"},
                                              {"select 1", "SELECT"},
                                              {"insert into p values (1)", "INSERT"},
                                              {"comment on table p is 'x'", "this statement"}};
   for (const auto& [statement, name] : kOthers) {
-    EXPECT_THAT(
-        error_of(statement),
-        HasSubstr(fmt::format("{} cannot stand here: DDL is CREATE TABLE and CREATE INDEX", name)));
+    EXPECT_THAT(error_of(statement),
+                HasSubstr(fmt::format("{} cannot stand here: DDL is CREATE and DROP of tables and "
+                                      "indexes, and TRUNCATE",
+                                      name)));
   }
 }
 
@@ -138,6 +139,49 @@ TEST(SqlDdlTest, TooManyColumnsAreRefusedBeforeTheyAreLookedAt) {
   EXPECT_EQ(error_of(sql + ")"),
             "invalid argument: table \"t\": 1101 columns; at most 1024 are possible (line 1, "
             "column 14: \"t\")");
+}
+
+TEST(SqlDdlTest, DropsNameWhatIsThereOnce) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog,
+                   "create table a (x int primary key); create table \"B\" (x int "
+                   "primary key, y int); create index by_y on \"B\" (y)"),
+            "");
+  const auto dropped = [&](std::string_view statement) {
+    const auto change = parse_ddl(statement, catalog);
+    if (!change) return change.error().to_string();
+    if (const auto* const tables = std::get_if<DropTables>(&*change)) {
+      return fmt::format("tables {}", fmt::join(tables->tables, " "));
+    }
+    if (const auto* const indexes = std::get_if<DropIndexes>(&*change)) {
+      return fmt::format("indexes {}", fmt::join(indexes->indexes, " "));
+    }
+    if (const auto* const tables = std::get_if<TruncateTables>(&*change)) {
+      return fmt::format("rows of {}", fmt::join(tables->tables, " "));
+    }
+    return std::string(std::holds_alternative<NoChange>(*change) ? "nothing" : "more");
+  };
+  EXPECT_EQ(dropped("drop table a"), "tables a");
+  EXPECT_EQ(dropped("drop table public.a, \"B\", a restrict"), "tables a B");
+  EXPECT_EQ(dropped("drop table if exists b, a"), "tables a");
+  EXPECT_EQ(dropped("drop table if exists b, c"), "nothing");
+  EXPECT_EQ(dropped("drop index by_y"), "indexes by_y");
+  EXPECT_EQ(dropped("drop index if exists by_x"), "nothing");
+  EXPECT_EQ(dropped("truncate a"), "rows of a");
+  EXPECT_EQ(dropped("truncate table \"B\", public.a, a continue identity"), "rows of B a");
+  EXPECT_EQ(dropped("create table if not exists a (y text)"), "nothing");
+  EXPECT_EQ(dropped("create table if not exists c (y text primary key)"), "more");
+  EXPECT_EQ(dropped("create index if not exists by_y on a (x)"), "nothing");
+  EXPECT_THAT(dropped("drop table \"b\""), HasSubstr("no such table \"b\""));
+  EXPECT_THAT(dropped("drop index a"), HasSubstr("no such index \"a\""));
+  EXPECT_THAT(dropped("drop table a cascade"), HasSubstr("CASCADE is not supported"));
+  EXPECT_THAT(dropped("drop table other.a"), HasSubstr("a schema but \"public\""));
+  EXPECT_THAT(dropped("create table if not exists other.a (x int primary key)"),
+              HasSubstr("a schema but \"public\""));
+  EXPECT_THAT(dropped("drop index concurrently by_y"), HasSubstr("CONCURRENTLY"));
+  EXPECT_THAT(dropped("drop view a"), HasSubstr("other things than tables and indexes"));
+  EXPECT_THAT(dropped("truncate a restart identity"), HasSubstr("RESTART IDENTITY"));
+  EXPECT_THAT(dropped("truncate only a"), HasSubstr("ONLY"));
 }
 
 TEST(SqlDdlTest, ColumnGroupsAreListsOfColumns) {

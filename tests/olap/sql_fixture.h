@@ -4,7 +4,7 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -20,14 +20,8 @@ inline std::string define(base::Catalog* catalog, std::string_view script) {
   for (const std::string_view statement : *statements) {
     auto change = parse_ddl(statement, *catalog);
     if (!change) return change.error().to_string();
-    if (auto* table = std::get_if<CreateTable>(&*change)) {
-      const auto added = catalog->add_table(std::move(table->schema));
-      if (!added) return added.error().to_string();
-    } else {
-      auto& index = std::get<CreateIndex>(*change);
-      const auto added = catalog->add_index(catalog->find_table(index.table)->id, index.index);
-      if (!added) return added.error().to_string();
-    }
+    const auto applied = apply_to(catalog, *std::move(change));
+    if (!applied) return applied.error().to_string();
   }
   return {};
 }

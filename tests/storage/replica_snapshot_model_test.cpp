@@ -210,6 +210,46 @@ TEST(ReplicaSnapshot, CostsWhatIsWrittenWhileItLives) {
   EXPECT_EQ(replica.snapshot_bytes(), 0U);
 }
 
+// The table is a new one. Snapshots go on to show the old one, can be saved, and give it back when
+// the last of them has gone.
+TEST(ReplicaSnapshot, ShowsATableThatIsClearedAsItWas) {
+  for (const size_t budget : {size_t{0}, size_t{64} << 10}) {
+    SCOPED_TRACE(budget);
+    const TemporaryDirectory directory;
+    KeptReplica kept(directory.path(), every_type_schema(), budget);
+    Replica& replica = kept.replica();
+    for (int round = 0; round < 4; ++round) {
+      PartitionModel model(every_type_schema(), &kept.partition(), 8);
+      for (uint32_t i = 0; i < 3 * kBlockRowsMin + 100; ++i) model.insert();
+      kept.partition().compact_all();
+      ASSERT_TRUE(kept.save().ok());
+      model.update(5, ColumnId(0));
+      auto first = std::make_unique<ReplicaSnapshot>(&replica);
+      auto second = std::make_unique<ReplicaSnapshot>(&replica);
+      replica.clear_table(base::TableId(0));
+      EXPECT_EQ(kept.partition().live_rows(), 0U);
+      EXPECT_GT(replica.snapshot_bytes(), 0U);
+      first.reset();
+      replica.reclaim();
+      EXPECT_GT(replica.snapshot_bytes(), 0U);
+      PartitionModel next(every_type_schema(), &kept.partition(), 9);
+      for (uint32_t i = 0; i < kBlockRowsMin; ++i) next.insert();
+      ASSERT_NO_FATAL_FAILURE(model.expect_agreement(partition_of(*second), model.rows()));
+      ASSERT_NO_FATAL_FAILURE(next.expect_agreement());
+      ASSERT_TRUE(second->save(directory.path(), {}).ok());
+      second.reset();
+      replica.reclaim();
+      EXPECT_EQ(replica.snapshot_bytes(), 0U);
+      ASSERT_NO_FATAL_FAILURE(next.expect_agreement());
+      replica.clear_table(base::TableId(0));  // while no snapshot lives
+      EXPECT_EQ(replica.snapshot_bytes(), 0U);
+    }
+    ASSERT_TRUE(kept.save().ok());
+    ASSERT_TRUE(kept.save().ok());  // what the one before has given up is free
+    EXPECT_GT(kept.buffers().file().free_bytes(), kept.buffers().file().bytes() * 9 / 10);
+  }
+}
+
 // Cuts by the hundred, of rows that are all written between two of them: memory stays where it is.
 TEST(ReplicaSnapshot, LeavesMemoryFlatHoweverManyAreCut) {
   SnapshotModel model(every_type_schema(), 0, 6);

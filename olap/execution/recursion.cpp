@@ -89,9 +89,10 @@ QueryHeap RecursionRows::take_all(const Workers& workers) {
 QueryHeap RecursionRows::take_new(const Workers& workers) {
   QueryHeap texts;
   const uint32_t before = all_->groups();
+  const Workers alone(workers.stop());  // the next round looks up keys at once
   for (auto& part : groups_) {
     if (part == nullptr) continue;
-    all_->merge(*part, 0, workers.stop());
+    all_->merge(*part, 0, alone);
     texts.absorb(part->take_texts());
     part.reset();
   }

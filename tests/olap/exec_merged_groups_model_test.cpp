@@ -23,6 +23,7 @@ struct GroupShape {
   uint64_t rows_max;
   uint64_t keys;
   bool text_key;
+  uint64_t values;  // different ones
   // The part of a row.
   uint32_t (*part_of)(uint64_t row, uint32_t parts);
 
@@ -31,34 +32,39 @@ struct GroupShape {
 };
 
 constexpr GroupShape kGroupShapes[] = {
-    {"no rows", 0, 1, false, [](uint64_t, uint32_t) { return 0U; }},
-    {"all keys different", 40'000, 1 << 30, false,
+    {"no rows", 0, 1, false, 50, [](uint64_t, uint32_t) { return 0U; }},
+    {"all keys different", 40'000, 1 << 30, false, 50,
      [](uint64_t row, uint32_t parts) { return static_cast<uint32_t>(row % parts); }},
-    {"each part all keys", 60'000, 900, true,
+    {"each part all keys", 60'000, 900, true, 50,
      [](uint64_t row, uint32_t parts) { return static_cast<uint32_t>(row % parts); }},
-    {"one key", 30'000, 1, true,
+    {"one key", 30'000, 1, true, 50,
      [](uint64_t row, uint32_t parts) { return static_cast<uint32_t>(row % parts); }},
-    {"all in the last part", 40'000, 20'000, true,
+    {"all in the last part", 40'000, 20'000, true, 50,
      [](uint64_t, uint32_t parts) { return parts - 1; }},
-    {"parts of very different sizes", 50'000, 5'000, false,
+    {"parts of very different sizes", 50'000, 5'000, false, 50,
      [](uint64_t row, uint32_t parts) {
        return row % 100 == 0 ? static_cast<uint32_t>(row / 100 % parts) : 0;
      }},
+    {"many groups of both parts and of one", 80'000, 60'000, true, 50,
+     [](uint64_t row, uint32_t parts) { return static_cast<uint32_t>(row % parts); }},
+    {"many values of few groups", 80'000, 5, false, 1 << 30,
+     [](uint64_t row, uint32_t parts) { return static_cast<uint32_t>(row % parts); }},
 };
 
 std::vector<Row> random_grouped_rows(const GroupShape& shape, std::mt19937_64* random) {
   std::vector<Row> rows;
   for (uint64_t i = 0; i < shape.rows(); ++i) {
     const auto key = static_cast<int64_t>((*random)() % shape.keys);
-    const auto value = static_cast<int64_t>((*random)() % 50);
+    const auto value = static_cast<int64_t>((*random)() % shape.values);
     // Sums of 64 bits pass their ends, those of one key the same one again and again.
     const int64_t summed = value % 8 != 7 ? value
                            : key % 3 == 0 ? INT64_MIN + value
                                           : INT64_MAX - value;
-    rows.push_back({key % 17 == 3 ? kNull : number(key),
-                    text("the text of a key, " + std::to_string(key % 1000)),
-                    value == 0 ? kNull : number(summed), static_cast<double>(value % 9),
-                    value == 1 ? kNull : text("a text that is kept " + std::to_string(value))});
+    rows.push_back(
+        {key % 17 == 3 ? kNull : number(key),
+         text("the text of a key, " + std::to_string(key % 1000)),
+         value == 0 ? kNull : number(summed), static_cast<double>(value % 9),
+         value == 1 ? kNull : text("a text that is kept " + std::to_string(value % 50))});
   }
   return rows;
 }
@@ -101,8 +107,9 @@ void update_part(const std::vector<const Row*>& rows, GroupTable* table) {
   }
 }
 
-// What aggregates keep beside their groups: with values, those of two workers are partitioned too.
-enum class Kept : uint8_t { kNothing, kValues };
+// What aggregates keep beside their groups: with values, those of two workers are partitioned too,
+// unless they are distinct numbers.
+enum class Kept : uint8_t { kNothing, kNumbers, kValues };
 
 OperatorPtr grouped(bool text_key, Kept kept, OperatorPtr child) {
   std::vector<ExpressionPtr> keys;
@@ -117,7 +124,10 @@ OperatorPtr grouped(bool text_key, Kept kept, OperatorPtr child) {
   all.push_back(aggregate_of(AggregateKind::kMin, column(2, kBigIntType)));
   if (kept == Kept::kNothing) return aggregate(std::move(child), std::move(keys), std::move(all));
   all.push_back(aggregate_of(AggregateKind::kCountDistinct, column(2, kBigIntType)));
+  if (kept == Kept::kNumbers) return aggregate(std::move(child), std::move(keys), std::move(all));
   all.push_back(aggregate_of(AggregateKind::kCountDistinct, column(4, kTextType)));
+  all.push_back(aggregate_of(AggregateKind::kMax, column(4, kTextType)));
+  all.back().distinct = true;
   Aggregate texts = aggregate_of(AggregateKind::kStringAgg, column(4, kTextType));
   texts.further.push_back(literal(kTextType, text(",")));
   texts.further.push_back(column(4, kTextType));
@@ -176,6 +186,7 @@ TEST(MergedGroupsModel, AreThoseOfAllRows) {
     const NaiveTables tables = {random_grouped_rows(shape, &random)};
     const Kept kept = random() % 2 == 0 ? Kept::kNothing : Kept::kValues;
     ASSERT_NO_FATAL_FAILURE(expect_groups_of_all_rows(shape, kept, tables));
+    ASSERT_NO_FATAL_FAILURE(expect_groups_of_all_rows(shape, Kept::kNumbers, tables));
   }
 }
 

@@ -1,5 +1,6 @@
 // Sets of keys of one and two words against std::set: keys that come again, the key of zeros, keys
-// that differ in one bit, through every growth, read before and after they are dense.
+// that differ in one bit, through every growth, read before and after they are dense; and keys that
+// workers add by ranges.
 
 #include <algorithm>
 #include <array>
@@ -57,14 +58,27 @@ std::set<Key> all_of(const WordSet& set, uint32_t words, uint64_t* read) {
   std::vector<uint64_t> some(size_t{kVectorRows} * words);
   uint64_t place = 0;
   *read = 0;
-  while (const uint32_t count = set.read(&place, some.data())) {
+  while (const uint32_t count = set.read(&place, set.places(), some.data())) {
     for (uint32_t i = 0; i < count; ++i) {
       keys.insert({some[i * words], words == 2 ? some[i * words + 1] : 0});
     }
     *read += count;
   }
-  EXPECT_EQ(set.read(&place, some.data()), 0U) << "the end stays the end";
+  EXPECT_EQ(set.read(&place, set.places(), some.data()), 0U) << "the end stays the end";
   return keys;
+}
+
+// Adds the keys to both, and compares which of them are new.
+void expect_added(WordSet* set, const std::vector<uint64_t>& keys, uint32_t words,
+                  std::set<Key>* model) {
+  std::vector<uint16_t> expected;
+  for (size_t k = 0; k < keys.size() / words; ++k) {
+    const Key key{keys[k * words], words == 2 ? keys[k * words + 1] : 0};
+    if (model->insert(key).second) expected.push_back(static_cast<uint16_t>(k));
+  }
+  std::vector<uint16_t> added(kVectorRows);
+  added.resize(set->add(keys.data(), static_cast<uint32_t>(keys.size() / words), added.data()));
+  ASSERT_EQ(added, expected);
 }
 
 class WordSetModel : public ::testing::TestWithParam<uint32_t> {};
@@ -87,9 +101,8 @@ TEST_P(WordSetModel, HasTheKeysOnce) {
         Key key = shape.key(random());
         if (words == 1) key[1] = 0;
         batch.insert(batch.end(), key.begin(), key.begin() + words);
-        model.insert(key);
       }
-      set.add(batch.data(), static_cast<uint32_t>(batch.size() / words));
+      expect_added(&set, batch, words, &model);
       ASSERT_EQ(set.size(), model.size());
     }
     uint64_t read = 0;
@@ -115,10 +128,11 @@ TEST_P(WordSetModel, TakesAnotherSetsKeys) {
   const StopSignal stop(&flag);
   MemoryBudget memory{MemoryLimits{}};
   const QueryLimits limits{&memory, &stop};
+  uint16_t added[kVectorRows];
   const auto fill = [&](uint64_t first, uint64_t end, WordSet* set) {
     for (uint64_t key = first; key < end; ++key) {
       const uint64_t both[] = {key, key};
-      set->add(both, 1);
+      set->add(both, 1, added);
     }
   };
   WordSet from(words, limits);
@@ -130,8 +144,76 @@ TEST_P(WordSetModel, TakesAnotherSetsKeys) {
     to.expect(from.size());
     std::vector<uint64_t> keys(size_t{kVectorRows} * words);
     uint64_t place = 0;
-    while (const uint32_t count = from.read(&place, keys.data())) to.add(keys.data(), count);
+    while (const uint32_t count = from.read(&place, from.places(), keys.data())) {
+      to.add(keys.data(), count, added);
+    }
     EXPECT_EQ(to.size(), std::max(kKeys, kKeys / 2 + there));
+  }
+}
+
+struct ListsShape {
+  const char* what;
+  uint64_t there;  // keys
+  uint64_t lists;
+  uint64_t keys;  // of each list
+};
+
+constexpr ListsShape kListsShapes[] = {
+    {"an empty set", 0, 2, 50'000},
+    {"a small one", 1'000, 3, 40'000},
+    {"a large one that grows", 400'000, 2, 300'000},
+    {"a large one with room", 300'000, 2, 10'000},
+    {"no keys", 5'000, 2, 0},
+};
+
+// Keys of lists that overlap each other and the set, zeros among them; each new key is told once.
+TEST_P(WordSetModel, TakesListsOfKeysByRanges) {
+  const uint32_t words = GetParam();
+  const StopFlag flag{false};
+  const StopSignal stop(&flag);
+  MemoryBudget memory{MemoryLimits{}};
+  const QueryLimits limits{&memory, &stop};
+  uint16_t added[kVectorRows];
+  for (const uint32_t ranges : {1U, 2U, 3U, 7U, WordSet::kParts}) {
+    ExecutionArena arena(placement(std::min(ranges, 4U)));
+    for (const ListsShape& shape : kListsShapes) {
+      SCOPED_TRACE(testing::Message() << shape.what << ", " << ranges << " ranges");
+      WordSet set(words, limits);
+      for (uint64_t key = 0; key < shape.there; ++key) {
+        const uint64_t both[] = {key + 1, key};
+        set.add(both, 1, added);
+      }
+      std::vector<WordSet::KeyLists> lists;
+      uint64_t end = shape.there;
+      for (uint64_t i = 0; i < shape.lists; ++i) {
+        lists.emplace_back(words, ranges);
+        for (uint64_t key = 0; key < shape.keys; ++key) {
+          // Half of the list before, or of the set.
+          const uint64_t number = key == 0 ? 0 : shape.there + i * shape.keys / 2 + key;
+          const uint64_t both[] = {number, number == 0 ? 0 : number - 1};
+          lists.back().add(both, 1);
+          end = std::max(end, number);
+        }
+      }
+      std::vector<std::set<Key>> told(ranges);
+      set.add_lists(lists, ranges, Workers(&arena, stop),
+                    [&](uint32_t range, const uint64_t* keys, const uint16_t* of, uint32_t count) {
+                      for (uint32_t i = 0; i < count; ++i) {
+                        const uint64_t* const key = keys + size_t{of[i]} * words;
+                        told[range].insert({key[0], words == 2 ? key[1] : 0});
+                      }
+                    });
+      uint64_t told_count = 0;
+      for (const std::set<Key>& of_range : told) told_count += of_range.size();
+      const uint64_t zeros = shape.keys == 0 ? 0 : 1;
+      EXPECT_EQ(told_count, end - shape.there + zeros);
+      EXPECT_EQ(set.size(), end + zeros);
+      uint64_t read = 0;
+      EXPECT_EQ(all_of(set, words, &read).size(), end + zeros);
+      EXPECT_EQ(read, set.size());
+      const uint64_t known[] = {std::max<uint64_t>(end, 1), std::max<uint64_t>(end, 1) - 1};
+      EXPECT_EQ(set.add(known, 1, added), 0U) << "a set in parts finds its keys";
+    }
   }
 }
 
@@ -144,10 +226,11 @@ TEST_P(WordSetModel, AsksForRoomBeforeItGrows) {
   MemoryCharge kept(&memory, "the set");
   WordSet set(words, QueryLimits{&memory, &stop});
   size_t bytes = 0;
+  uint16_t added[kVectorRows];
   const auto fill = [&] {
     for (uint64_t key = 1; key < 1'000'000; ++key) {
       const uint64_t both[] = {key, key};
-      set.add(both, 1);
+      set.add(both, 1, added);
       kept.set(set.memory_bytes());
       bytes = set.memory_bytes();
     }

@@ -14,6 +14,7 @@ namespace diptych::olap {
 namespace {
 
 constexpr uint32_t kNoColumn = UINT32_MAX;
+constexpr uint64_t kMergedGroupsAWorker = 16 * 1024;
 constexpr const char* kGroupsAre = "the groups of a GROUP BY";  // for messages
 
 // Whether a value over an operator's rows is a table's column as it is stored. Others are not held
@@ -292,45 +293,75 @@ void GroupTable::split(uint32_t partitions, const StopSignal& stop) {
 }
 
 std::vector<uint32_t> GroupTable::merge(const GroupTable& other, uint32_t partition,
-                                        const StopSignal& stop) {
+                                        const Workers& workers) {
   const GroupSplit whole(other.groups());
   const GroupSplit& split = other.split_.has_value() ? *other.split_ : whole;
-  const uint32_t merged = split.size(partition);
-  std::vector<uint32_t> to(merged, 0);
+  std::vector<uint32_t> to(split.size(partition), 0);
   if (has_keys_) {
-    const uint32_t words = packer_.words();
-    const bool all_new = groups() == 0;
-    if (all_new) table_.reserve(merged);
-    for (uint32_t first = 0; first < merged; first += kVectorRows) {
-      stop.check();
-      const uint32_t count = std::min(kVectorRows, merged - first);
-      for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t group = split.group(partition, first + i);
-        if (i + 16 < count) {
-          const uint32_t ahead = split.group(partition, first + i + 16);
-          __builtin_prefetch(other.table_.keys() + size_t{ahead} * words);
-          __builtin_prefetch(other.table_.hashes() + ahead);
-        }
-        std::copy_n(other.table_.keys() + size_t{group} * words, words,
-                    &packed_[size_t{i} * words]);
-        hashes_[i] = other.table_.hashes()[group];
-      }
-      if (all_new) {
-        table_.insert_new(packed_.data(), hashes_.data(), count, to.data() + first);
-      } else {
-        table_.find_or_insert(packed_.data(), hashes_.data(), count, StringLife::kQuery,
-                              to.data() + first);
-      }
-      charge();
-    }
+    const bool shared = split.is_whole() && groups() != 0 &&
+                        workers.count_for(other.groups(), kMergedGroupsAWorker) > 1;
+    shared ? merge_all_keys(other, workers, to.data())
+           : merge_keys(other, split, partition, workers.stop(), to.data());
     for (const auto& column : columns_) column->resize(table_.size());
   }
-  const GroupMerge groups{split, partition, to.data()};
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    columns_[i]->merge(*other.columns_[i], groups, stop);
-  }
+  const GroupMerge groups{split, partition, to.data(), workers};
+  for (size_t i = 0; i < columns_.size(); ++i) columns_[i]->merge(*other.columns_[i], groups);
   charge();
   return to;
+}
+
+void GroupTable::merge_keys(const GroupTable& other, const GroupSplit& split, uint32_t partition,
+                            const StopSignal& stop, uint32_t* to) {
+  const uint32_t merged = split.size(partition);
+  const uint32_t words = packer_.words();
+  const bool all_new = groups() == 0;
+  if (all_new) table_.reserve(merged);
+  for (uint32_t first = 0; first < merged; first += kVectorRows) {
+    stop.check();
+    const uint32_t count = std::min(kVectorRows, merged - first);
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t group = split.group(partition, first + i);
+      if (i + 16 < count) {
+        const uint32_t ahead = split.group(partition, first + i + 16);
+        __builtin_prefetch(other.table_.keys() + size_t{ahead} * words);
+        __builtin_prefetch(other.table_.hashes() + ahead);
+      }
+      std::copy_n(other.table_.keys() + size_t{group} * words, words, &packed_[size_t{i} * words]);
+      hashes_[i] = other.table_.hashes()[group];
+    }
+    if (all_new) {
+      table_.insert_new(packed_.data(), hashes_.data(), count, to + first);
+    } else {
+      table_.find_or_insert(packed_.data(), hashes_.data(), count, StringLife::kQuery, to + first);
+    }
+    charge();
+  }
+}
+
+void GroupTable::merge_all_keys(const GroupTable& other, const Workers& workers, uint32_t* to) {
+  const uint32_t words = packer_.words();
+  table_.reserve(table_.size());
+  workers.run_ranges(other.groups(), kMergedGroupsAWorker, [&](RowRange range) {
+    for (uint64_t first = range.begin; first < range.end; first += kVectorRows) {
+      const auto count = static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, range.end - first));
+      table_.find(other.table_.keys() + first * words, other.table_.hashes() + first, count,
+                  to + first);
+    }
+  });
+  for (uint32_t first = 0; first < other.groups(); first += kVectorRows) {
+    workers.stop().check();
+    const uint32_t count = std::min(kVectorRows, other.groups() - first);
+    uint32_t added = 0;
+    for (uint32_t group = first; group < first + count; ++group) {
+      if (to[group] != KeyTable::kNoKey) continue;
+      std::copy_n(other.table_.keys() + size_t{group} * words, words,
+                  &packed_[size_t{added} * words]);
+      hashes_[added] = other.table_.hashes()[group];
+      to[group] = table_.size() + added++;
+    }
+    table_.append(packed_.data(), hashes_.data(), added);
+    charge();
+  }
 }
 
 void GroupTable::add_sets(const GroupTable& finest, const std::vector<std::vector<bool>>& sets) {
@@ -363,8 +394,9 @@ void GroupTable::add_sets(const GroupTable& finest, const std::vector<std::vecto
       charge();
     }
     const GroupSplit whole(finest.groups());
+    const Workers alone(*limits_.stop);
     for (size_t i = 0; i < columns_.size(); ++i) {
-      columns_[i]->merge(*finest.columns_[i], {whole, 0, to.data()}, *limits_.stop);
+      columns_[i]->merge(*finest.columns_[i], {whole, 0, to.data(), alone});
     }
   }
   charge();
@@ -387,9 +419,9 @@ QueryHeap GroupTable::take_texts() {
   return texts;
 }
 
-void GroupTable::finish() {
+void GroupTable::finish(const Workers& workers) {
   by_build_row_.reset();
-  for (const auto& column : columns_) column->finish(limits_);
+  for (const auto& column : columns_) column->finish(limits_, workers);
 }
 
 void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,

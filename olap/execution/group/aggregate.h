@@ -51,8 +51,10 @@ class GroupTable {
   // Splits this table's groups, which are then merged into other tables, a partition at a time.
   void split(uint32_t partitions, const StopSignal& stop);
   // Adds the groups of a partition of the other table, or all if it is not split. The other table's
-  // texts are shared and outlive this table. Returns the groups' numbers in this table.
-  std::vector<uint32_t> merge(const GroupTable& other, uint32_t partition, const StopSignal& stop);
+  // texts are shared and outlive this table. Returns the groups' numbers in this table. If workers
+  // share the search of many groups, the next one to look up a key makes the slots of new ones.
+  // Benchmark: BM_MergeGroups.
+  std::vector<uint32_t> merge(const GroupTable& other, uint32_t partition, const Workers& workers);
   // Adds the groups of `finest` once for each grouping set. That table groups the rows before they
   // are expanded (expand.h) and has this table's keys without the last, the set's number.
   void add_sets(const GroupTable& finest, const std::vector<std::vector<bool>>& sets);
@@ -61,7 +63,7 @@ class GroupTable {
   // The work of a merge: the number of groups and of values kept beside them.
   uint64_t merge_rows() const;
   // Called once after the last merge.
-  void finish();
+  void finish(const Workers& workers);
   // Gives away the keys' texts, to which read() refers. Called after the last read().
   QueryHeap take_texts();
 
@@ -88,6 +90,11 @@ class GroupTable {
   // Updates a column in which repeated arguments do not count, of a table without keys, with those
   // of argument_vectors_ that have not come yet. Returns false if that cannot be told by codes.
   bool update_unmet(size_t column, const Selection& rows);
+  // Sets to[i] to the number of the i-th merged group; new ones are inserted.
+  void merge_keys(const GroupTable& other, const GroupSplit& split, uint32_t partition,
+                  const StopSignal& stop, uint32_t* to);
+  // Does so for all groups with several workers; new ones are appended.
+  void merge_all_keys(const GroupTable& other, const Workers& workers, uint32_t* to);
   // Appends the keys of the selected rows, which all differ, to the table.
   void append_groups(const Selection& rows);
 

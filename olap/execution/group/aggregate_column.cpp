@@ -94,8 +94,8 @@ class CountColumn : public AggregateColumn {
     }
   }
 
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
+    const StopSignal& stop = groups.workers.stop();
     const auto& counts = static_cast<const CountColumn&>(other).counts_;
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);
@@ -160,8 +160,8 @@ class SumColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
+    const StopSignal& stop = groups.workers.stop();
     const auto& sums = static_cast<const SumColumn&>(other);
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);
@@ -365,8 +365,8 @@ class ExtremeColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
+    const StopSignal& stop = groups.workers.stop();
     const auto& column = static_cast<const ExtremeColumn&>(other);
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);
@@ -550,7 +550,8 @@ std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregat
                         (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
   if (!distinct) return make_plain(aggregate, limits);
   const PhysicalType argument = physical_type(updating_argument(aggregate).type);
-  return make_distinct(argument, make_plain(aggregate, limits), limits);
+  return make_distinct(
+      argument, [&aggregate, limits] { return make_plain(aggregate, limits); }, limits);
 }
 
 }  // namespace diptych::olap

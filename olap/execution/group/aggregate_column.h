@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -53,10 +54,9 @@ class AggregateColumn {
   virtual void split(const GroupSplit& /*groups*/, const StopSignal& /*stop*/) {}
   // Adds groups of another column of the same class. Several columns may each merge a partition of
   // one other column at the same time.
-  virtual void merge(const AggregateColumn& other, const GroupMerge& groups,
-                     const StopSignal& stop) = 0;
+  virtual void merge(const AggregateColumn& other, const GroupMerge& groups) = 0;
   // Called once after the last merge. It charges memory that it takes beyond memory_bytes() itself.
-  virtual void finish(const QueryLimits& /*limits*/) {}
+  virtual void finish(const QueryLimits& /*limits*/, const Workers& /*workers*/) {}
   // The results of groups [first, first + count). Fails if a sum does not fit its type.
   virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
   // The results of another aggregate that shares this one's states.
@@ -77,9 +77,10 @@ const Expression& updating_argument(const Aggregate& aggregate);
 // kCountAll ignores its input, which may be any Vector.
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
                                                        const QueryLimits& limits);
-// Passes each distinct value of a group to `inner` once, after all rows (distinct_column.cpp).
-std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
-                                               std::unique_ptr<AggregateColumn> inner,
+// Passes each distinct value of a group to an inner column once, after all rows
+// (distinct_column.cpp). Several workers may call `make_inner` at a time.
+using InnerColumn = std::function<std::unique_ptr<AggregateColumn>()>;
+std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument, InnerColumn make_inner,
                                                const QueryLimits& limits);
 // Sums and averages of INTERVAL (interval_sums.cpp).
 std::unique_ptr<AggregateColumn> make_interval_sum(const Aggregate& aggregate);

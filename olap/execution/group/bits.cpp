@@ -27,8 +27,8 @@ class BitsColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
+    const StopSignal& stop = groups.workers.stop();
     const auto& column = static_cast<const BitsColumn&>(other);
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);

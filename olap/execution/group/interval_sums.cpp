@@ -33,8 +33,8 @@ class IntervalSumColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
+    const StopSignal& stop = groups.workers.stop();
     const auto& totals = static_cast<const IntervalSumColumn&>(other).totals_;
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);

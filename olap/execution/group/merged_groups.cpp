@@ -31,8 +31,8 @@ MergedGroups::MergedGroups(const Operator& aggregate, Tables parts, MemoryBudget
   } else {
     tables_.push_back(std::move(parts[0]));
     parts.erase(parts.begin());
-    for (const auto& part : parts) tables_[0]->merge(*part, 0, workers.stop());
-    tables_[0]->finish();
+    for (const auto& part : parts) tables_[0]->merge(*part, 0, workers);
+    tables_[0]->finish(workers);
   }
   for (auto& part : parts) {
     part_texts_.absorb(part->take_texts());
@@ -69,8 +69,9 @@ void MergedGroups::merge_partitions(const Operator& aggregate, uint32_t partitio
   workers.run(partitions, [&](uint32_t p) {
     tables_[p] = std::make_unique<GroupTable>(aggregate, QueryLimits{memory, &workers.stop()});
     if (parts[0]->is_keyed_by_build_row()) tables_[p]->key_by_build_row(0);
-    for (const auto& part : parts) tables_[p]->merge(*part, p, workers.stop());
-    tables_[p]->finish();
+    const Workers alone(workers.stop());
+    for (const auto& part : parts) tables_[p]->merge(*part, p, alone);
+    tables_[p]->finish(alone);
   });
 }
 

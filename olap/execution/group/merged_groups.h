@@ -1,9 +1,10 @@
 // MergedGroups: the merged groups of several workers' tables, and their rows.
 //
-// The caller merges few groups, or the groups of two workers that keep few values beside them, into
-// the first worker's table. Other groups are partitioned by the hashes of their keys, one partition
-// for each worker: first each table's groups are listed by partition, then each partition is merged
-// into a table of its own.
+// Few groups, or the groups of two workers that keep few values beside them, are merged into the
+// first worker's table, whose keys the workers search together (distinct numbers do not count as
+// values: they are merged together, too). Other groups are partitioned by the hashes of their keys,
+// one partition for each worker: first each table's groups are listed by partition, then each
+// partition is merged into a table of its own.
 //
 // Threads    one caller makes it; then it is immutable, and any number may read.
 

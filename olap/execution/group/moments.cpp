@@ -62,8 +62,8 @@ class StatesColumn : public AggregateColumn {
   void resize(uint32_t groups) override { states_.resize(groups, State{}); }
   size_t memory_bytes() const override { return states_.bytes(); }
 
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
+    const StopSignal& stop = groups.workers.stop();
     const auto& states = static_cast<const StatesColumn&>(other).states_;
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);

@@ -98,7 +98,7 @@ class PercentileDiscColumn : public ChosenRowColumn {
   explicit PercentileDiscColumn(const Aggregate& aggregate)
       : ChosenRowColumn(aggregate), fraction_(aggregate) {}
 
-  void finish(const QueryLimits& limits) override {
+  void finish(const QueryLimits& limits, const Workers& /*workers*/) override {
     if (!fraction_.is_usable()) return;
     for_each_selection<T>(
         groups(), *limits.stop, [&](uint32_t group, auto* selection, size_t rows) {
@@ -121,7 +121,7 @@ class ModeColumn : public ChosenRowColumn {
  public:
   using ChosenRowColumn::ChosenRowColumn;
 
-  void finish(const QueryLimits& limits) override {
+  void finish(const QueryLimits& limits, const Workers& /*workers*/) override {
     for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
       choose(group, most_frequent(sorted, *limits.stop));
     });
@@ -165,7 +165,7 @@ class PercentileContColumn : public OrderedSetColumn {
 
   void resize(uint32_t groups) override { results_.resize(groups, std::nullopt); }
   size_t memory_bytes() const override { return RowsByGroup::memory_bytes() + results_.bytes(); }
-  void finish(const QueryLimits& limits) override {
+  void finish(const QueryLimits& limits, const Workers& /*workers*/) override {
     if (!fraction_.is_usable()) return;
     const auto* const values = rows().template values<T>(kValue);
     const auto groups = static_cast<uint32_t>(results_.size());

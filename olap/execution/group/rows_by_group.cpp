@@ -56,8 +56,8 @@ void RowsByGroup::split(const GroupSplit& groups, const StopSignal& stop) {
   });
 }
 
-void RowsByGroup::merge(const AggregateColumn& other, const GroupMerge& groups,
-                        const StopSignal& stop) {
+void RowsByGroup::merge(const AggregateColumn& other, const GroupMerge& groups) {
+  const StopSignal& stop = groups.workers.stop();
   const auto& column = static_cast<const RowsByGroup&>(other);
   const bool whole = groups.split.is_whole();
   const uint32_t merged = whole ? column.checked_rows() : column.rows_split_.size(groups.partition);

@@ -28,8 +28,7 @@ class RowsByGroup : public AggregateColumn {
   void update_all(std::span<const Vector> arguments, const Selection& rows,
                   const uint32_t* groups) override;
   void split(const GroupSplit& groups, const StopSignal& stop) override;
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override;
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override;
 
  protected:
   // `arguments` are the types of the kept arguments. `order` sorts a group's rows; its columns

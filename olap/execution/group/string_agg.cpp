@@ -133,13 +133,12 @@ class StringAggColumn : public RowsByGroup {
     if (!first_texts_->pays()) first_texts_.reset();
   }
   // Another's rows come as they are.
-  void merge(const AggregateColumn& other, const GroupMerge& groups,
-             const StopSignal& stop) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups) override {
     first_texts_.reset();
-    RowsByGroup::merge(other, groups, stop);
+    RowsByGroup::merge(other, groups);
   }
 
-  void finish(const QueryLimits& limits) override {
+  void finish(const QueryLimits& limits, const Workers& /*workers*/) override {
     const auto* const texts = rows().values<StringRef>(kText);
     StopCountdown countdown(limits.stop);
     results_texts_.emplace(limits, "the texts of a string_agg");

@@ -54,7 +54,8 @@ class KeyTable {
   // Inserts distinct keys that are not in the table; their texts live as long as the query.
   void insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers);
 
-  // Appends keys that are not in the table and have no long texts; they get numbers from size() on.
+  // Appends keys that are not in the table; they get numbers from size() on, and their texts live
+  // as long as the query.
   // The next find_or_insert() or insert_new() makes their slots; until then find() is not allowed.
   void append(const uint64_t* keys, const uint64_t* hashes, uint32_t count);
 

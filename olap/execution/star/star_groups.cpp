@@ -171,6 +171,7 @@ void StarGroups::merge(const StarGroups& other, const StopSignal& stop) {
   stop.check();
   if (other.given_up_ && !given_up_) give_up();
   if (given_up_) return;
+  const Workers alone(stop);
   std::vector<uint32_t> numbers(other.groups(), 0);
   if (!grouping_.parts.empty() && other.groups() != 0) {
     table_.find_or_insert(other.table_.keys(), other.table_.hashes(), other.groups(),
@@ -184,7 +185,7 @@ void StarGroups::merge(const StarGroups& other, const StopSignal& stop) {
     for (size_t g = 0; g < added.seen.size(); ++g) state.seen[numbers[g]] |= added.seen[g];
     const GroupSplit whole(static_cast<uint32_t>(added.seen.size()));
     for (size_t a = 0; a < state.aggregates.size(); ++a) {
-      state.aggregates[a]->merge(*added.aggregates[a], GroupMerge{whole, 0, numbers.data()}, stop);
+      state.aggregates[a]->merge(*added.aggregates[a], {whole, 0, numbers.data(), alone});
     }
   }
   charge();

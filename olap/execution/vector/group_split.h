@@ -13,6 +13,7 @@
 
 #include "olap/execution/limits/growing_array.h"
 #include "olap/execution/limits/stop_signal.h"
+#include "olap/execution/threads/workers.h"
 
 namespace diptych::olap {
 
@@ -101,7 +102,8 @@ class GroupSplit {
 struct GroupMerge {
   const GroupSplit& split;  // of the other table's groups
   uint32_t partition;
-  const uint32_t* to;  // to[i]: the number, in this table, of the other's group(partition, i)
+  const uint32_t* to;      // to[i]: the number, in this table, of the other's group(partition, i)
+  const Workers& workers;  // that share the merge
 
   uint32_t size() const { return split.size(partition); }
   uint32_t from(uint32_t i) const { return split.group(partition, i); }

@@ -91,8 +91,8 @@ void WindowTotals::append(const Batch& batch) {
   charge();
 }
 
-void WindowTotals::add_partitions(const WindowTotals& other) {
-  const std::vector<uint32_t> to = groups_->merge(*other.groups_, 0, stop_);
+void WindowTotals::add_partitions(const WindowTotals& other, const Workers& workers) {
+  const std::vector<uint32_t> to = groups_->merge(*other.groups_, 0, workers);
   const size_t before = partitions_.size();
   partitions_.resize(before + other.partitions_.size());
   for (size_t i = 0; i < other.partitions_.size(); ++i) {
@@ -105,7 +105,7 @@ void WindowTotals::finish(std::span<const std::unique_ptr<WindowTotals>> others,
                           const Workers& workers) {
   std::vector<ColumnStore*> stores;
   for (const std::unique_ptr<WindowTotals>& other : others) {
-    add_partitions(*other);
+    add_partitions(*other, workers);
     stores.push_back(&other->rows_);
   }
   rows_.absorb_all(stores, workers);
@@ -114,7 +114,7 @@ void WindowTotals::finish(std::span<const std::unique_ptr<WindowTotals>> others,
     other->charge_.set(0);
   }
   charge();
-  groups_->finish();
+  groups_->finish(workers);
   read_totals();
   groups_.reset();
   for (const std::unique_ptr<WindowTotals>& other : others) other->groups_.reset();

@@ -50,7 +50,7 @@ class WindowTotals {
   std::vector<VectorBuffer> make_buffers() const;
 
  private:
-  void add_partitions(const WindowTotals& other);
+  void add_partitions(const WindowTotals& other, const Workers& workers);
   void read_totals();
   void charge();
 

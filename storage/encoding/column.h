@@ -161,6 +161,11 @@ struct RunBuffer {
     if (values.size() < words) values.resize(words);
     return reinterpret_cast<Value*>(values.data());
   }
+  // Of the texts that are kept from run to run.
+  size_t known_bytes() const {
+    if (known_entries == nullptr) return 0;
+    return known_entries->values.capacity() * sizeof(uint64_t) + known_entries->text.capacity();
+  }
 };
 
 }  // namespace diptych::storage::encoding

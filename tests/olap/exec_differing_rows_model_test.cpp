@@ -396,7 +396,8 @@ TEST(CodedTextsTest, ABlocksFewTextsComeWithCodes) {
   const storage::Leaf& leaf = replica.replica().table(id).partition(base::PartitionId(0)).leaf(0);
   LeafReader reader;
   reader.add({base::ColumnId(0)});
-  LeafColumns columns(&reader, {base::ColumnId(0)}, {kTextType});
+  MemoryBudget memory(MemoryLimits{});
+  LeafColumns columns(&reader, {base::ColumnId(0)}, {kTextType}, &memory);
   reader.begin(leaf);
   reader.start(0, kVectorRows);
   columns.start();

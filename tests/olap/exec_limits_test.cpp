@@ -7,6 +7,7 @@
 #include "olap/query_memory_figures.h"
 #include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
+#include "tests/storage/encoding_columns.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -177,6 +178,42 @@ TEST_P(MemoryLimit, HoldsForTextsThatNobodyKeeps) {
   }
   expect_limited(statement("SELECT max(length(c1 || CAST(repeat('1', 999) AS TEXT))) FROM t1"),
                  "the texts that its expressions make");
+}
+
+// A block's dictionary of symbol text is expanded once, for all vectors: 7,000 texts take some 600
+// KiB. Each worker has its own.
+TEST_P(MemoryLimit, HoldsForTheTextsOfDictionaries) {
+  TestReplica replica(storage::StorageOptions{.partitions = 1});
+  replica.add_table(kRowTypes);
+  for (int64_t i = 0; i < 70'000; ++i) {
+    const int64_t page = (i * 0x9e3779b9 >> 20) % 7000;
+    replica.insert(
+        base::TableId(0),
+        {number(i), text("https://www.example.org/articles/" +
+                         storage::encoding::test::last_name(static_cast<uint64_t>(page / 3)) + "/" +
+                         std::to_string(page * 7919 % 100'000) + ".html")});
+  }
+  replica.compact();
+  const storage::Leaf& leaf =
+      replica.replica().table(base::TableId(0)).partition(base::PartitionId(0)).leaf(0);
+  ASSERT_EQ(leaf.storage(base::ColumnId(1)).encoding, "symbol dictionary");
+  const auto run_within = [&](const std::string& sql, size_t budget) {
+    const Plan plan = statement(sql);
+    const Plan* const plans[] = {&plan};
+    Executor executor(placement(GetParam()), budget);
+    const StopFlag stop{false};
+    return executor.run_batch(plans, replica.replica(), stop)[0];
+  };
+  const auto failed = run_within("SELECT max(length(c1)) FROM t1", kBudget);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().sqlstate(), "53200");
+  EXPECT_NE(failed.error().message.find("with the texts of the dictionaries that it scans: "),
+            std::string::npos)
+      << failed.error().to_string();
+  EXPECT_TRUE(run_within("SELECT max(c0) FROM t1", kBudget).ok()) << "it reads no text";
+  const auto answered = run_within("SELECT max(length(c1)) FROM t1", size_t{4} << 20);
+  ASSERT_TRUE(answered.ok()) << answered.error().to_string();
+  EXPECT_EQ(answered->rows[0][0], number(59));
 }
 
 // By one worker, since the rows of a series come from one.

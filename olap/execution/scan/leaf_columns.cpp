@@ -1,6 +1,7 @@
 #include "olap/execution/scan/leaf_columns.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "olap/execution/limits/query_failure.h"
@@ -45,12 +46,17 @@ LeafReader::Values LeafReader::all(base::ColumnId column) {
     kept.is_viewed = true;
   }
   const TextCodes* const coded = kept.view.coded.codes == nullptr ? nullptr : &kept.view.coded;
-  return {kept.view, coded, kept.decoded, is_new};
+  return {kept.view, coded, kept.decoded, is_new, kept.buffer.known_bytes()};
 }
 
 LeafColumns::LeafColumns(LeafReader* reader, const std::vector<base::ColumnId>& columns,
-                         const std::vector<base::DataType>& types)
-    : reader_(*reader), columns_(columns), buffers_(columns.size()), loaded_(columns.size()) {
+                         const std::vector<base::DataType>& types, MemoryBudget* memory)
+    : reader_(*reader),
+      columns_(columns),
+      buffers_(columns.size()),
+      loaded_(columns.size()),
+      known_bytes_(columns.size()),
+      charge_(memory, "the texts of the dictionaries that it scans") {
   DIPTYCH_CHECK(columns.size() == types.size(), "every column has a type");
   for (const base::DataType& type : types) {
     batch_.columns.emplace_back().type = physical_type(type);
@@ -67,9 +73,14 @@ void LeafColumns::read(uint32_t column, const Selection& rows) {
                             &buffers_[column]);
   }
   const LeafReader::Values values =
-      some ? LeafReader::Values{*some, nullptr, true, true} : reader_.all(of_table);
+      some ? LeafReader::Values{*some, nullptr, true, true, known_bytes_[column]}
+           : reader_.all(of_table);
   DIPTYCH_DCHECK(values.view.count >= reader_.rows(),
                  "a leaf gives the values that were asked for");
+  if (const size_t known = std::exchange(known_bytes_[column], values.known_bytes);
+      known != values.known_bytes) {
+    charge_.set(charge_.bytes() - known + values.known_bytes);
+  }
   Vector& vector = batch_.columns[column];
   vector.values = values.view.values;
   vector.nulls = values.view.nulls;

@@ -9,6 +9,8 @@
 //   LeafReader.begin                                                 next morsel
 //   LeafReader.start ─► each scan: LeafColumns.start ─► load ...     next vector
 //
+// Memory     the texts of a dictionary that a buffer keeps from vector to vector (8 MiB at most)
+//            count against the budget of each scan that reads the column.
 // Threads    one worker.
 
 #pragma once
@@ -18,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "olap/execution/limits/memory_budget.h"
 #include "olap/execution/vector/vector.h"
 #include "storage/leaf.h"
 
@@ -44,6 +47,7 @@ class LeafReader {
     const TextCodes* coded = nullptr;  // the view's codes, valid as long as the view
     bool decoded = false;              // the values are in a buffer, not in the leaf's own memory
     bool is_new = false;               // this call decoded them
+    size_t known_bytes = 0;            // of texts that the buffer keeps for further vectors
   };
   bool has_all(base::ColumnId column) const { return columns_[column.value].is_viewed; }
   // The values of all rows of the vector.
@@ -66,9 +70,10 @@ class LeafReader {
 
 class LeafColumns {
  public:
-  // Batch column i is table column columns[i], of types[i]. The reader outlives this object.
+  // Batch column i is table column columns[i], of types[i]. The reader and the budget outlive this
+  // object.
   LeafColumns(LeafReader* reader, const std::vector<base::ColumnId>& columns,
-              const std::vector<base::DataType>& types);
+              const std::vector<base::DataType>& types, MemoryBudget* memory);
 
   size_t count() const { return columns_.size(); }
   // The loaded columns, and the selection, which belongs to the caller.
@@ -77,7 +82,7 @@ class LeafColumns {
   // Goes on to the reader's vector, of which no column is loaded yet.
   void start() { std::fill(loaded_.begin(), loaded_.end(), false); }
   // Loads a column at these rows of the vector; a second call for a column must not ask for further
-  // rows. Fails the query if the column cannot be read.
+  // rows. Fails the query if the column cannot be read, or over its memory.
   void load(uint32_t column, const Selection& rows) {
     if (!loaded_[column]) read(column, rows);
   }
@@ -98,6 +103,8 @@ class LeafColumns {
   uint64_t* decoded_bytes_ = nullptr;
   std::vector<storage::DecodeBuffer> buffers_;  // for vectors with few rows
   std::vector<bool> loaded_;                    // in the current vector
+  std::vector<size_t> known_bytes_;             // by column, when it was last read
+  MemoryCharge charge_;                         // their sum
   Batch batch_;
 };
 

@@ -57,7 +57,7 @@ ScanSource::ScanSource(const RunContext& context, const Operator& scan,
       conditions_(column_conditions(scan.predicates)),
       top_(top),
       answered_(scan.predicates.size()),
-      columns_(reader, scan.columns, scan.output) {
+      columns_(reader, scan.columns, scan.output, context.memory) {
   if (roles.within != nullptr) {
     std::erase_if(conditions_, [&](const ColumnCondition& condition) {
       return std::ranges::all_of(condition.conjuncts,

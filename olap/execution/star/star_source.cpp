@@ -16,7 +16,7 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
       pass_(*pass),
       in_(node.words(), ~uint64_t{0}),
       charge_(limits.memory, "the expressions of a shared star pass"),
-      columns_(&reader_, node.scan().columns, node.scan().output),
+      columns_(&reader_, node.scan().columns, node.scan().output, limits.memory),
       rows_(node.words()),
       numbers_(kVectorRows),
       edge_numbers_(node.edges().size(), std::vector<uint32_t>(kVectorRows)),

@@ -213,6 +213,18 @@ double PlanBuilder::group_count(const QueryBlock& block, double rows) {
   return groups;
 }
 
+// The groups with the sums in place of what they are computed from: the keys, then these.
+Planned PlanBuilder::unshared(SharedSums sums, Planned groups, std::vector<uint32_t> layout) {
+  Expressions columns;
+  for (size_t i = 0; i + sums.values.size() < layout.size(); ++i) {
+    columns.push_back(
+        make_column(layout[i], groups.root->output[i], groups.root->output_nullable[i]));
+  }
+  for (ExpressionPtr& value : sums.values) columns.push_back(std::move(value));
+  groups = make_filter(std::move(groups), std::move(sums.checks));
+  return make_project(std::move(groups), std::move(columns), std::move(layout));
+}
+
 Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   const double groups = group_count(block, input.rows());
   std::vector<Expressions> standing;
@@ -237,10 +249,17 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
     block.aggregates.push_back({AggregateKind::kCountAll, nullptr, kBigIntType});
     layout.push_back(kNoSlot);
   }
+  const std::vector<uint32_t> shown = layout;
+  SharedSums sums = share_shifted_sums(&block.aggregates, &block.aggregate_slots, &slots_);
+  if (!sums.values.empty()) {
+    layout.resize(block.group_slots.size());
+    layout.insert(layout.end(), block.aggregate_slots.begin(), block.aggregate_slots.end());
+  }
   Planned grouped = make_aggregate(std::move(input), std::move(block.group_keys),
                                    std::move(block.aggregates), std::move(layout));
   grouped.root->estimated_rows = std::max(1.0, groups);
   grouped.root->standing_groups = std::move(standing);
+  if (!sums.values.empty()) grouped = unshared(std::move(sums), std::move(grouped), shown);
   grouped.unique_keys = {block.group_slots};
   return grouped;
 }

@@ -17,6 +17,7 @@
 #include "olap/sql/cardinality.h"
 #include "olap/sql/join_order.h"
 #include "olap/sql/planned.h"
+#include "olap/sql/shifted_sums.h"
 
 namespace diptych::olap {
 
@@ -37,6 +38,7 @@ class PlanBuilder {
   Planned expand(QueryBlock& block, Planned input);
   double group_count(const QueryBlock& block, double rows);
   Planned aggregate(QueryBlock& block, Planned input);
+  static Planned unshared(SharedSums sums, Planned groups, std::vector<uint32_t> layout);
   Planned keep_having(QueryBlock& block, Planned input);
   Planned add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries, Planned input);
   Planned project(QueryBlock& block, Planned input);

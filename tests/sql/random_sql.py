@@ -82,7 +82,7 @@ class Generator(Sources):
             template, kinds = self.chosen(self.aggregates[kind])
         children = [self.expression(scope, part, 1) for part in self.kinds_of(kinds, kind)]
         # A FILTER stands behind the aggregate itself.
-        bare = not any(word in template for word in ("FILTER", "extract", "justify"))
+        bare = not any(word in template for word in ("FILTER", "extract", "justify", "greatest"))
         if bare and self.draw.random() < 0.1:
             template += " FILTER (WHERE {})"
             children.append(self.expression(scope, "bool", 1))

@@ -128,23 +128,41 @@ constexpr auto kPowersOfTen = [] {
   return powers;
 }();
 
-// value * 10^digits / divisor, rounded half away from zero; the product may need 256 bits, so that
-// the digits come out a few at a time, unless all are short. A fault where the quotient does not
-// fit.
+// value * 10^digits / divisor, rounded half away from zero, where all are short. Without branches:
+// signs, and which way it rounds, are as good as random.
+uint64_t divide_short(int64_t value, uint32_t digits, int64_t divisor, int128_t* result) {
+  const auto size = [](int64_t x) {
+    const auto sign = static_cast<uint64_t>(x >> 63);
+    return (static_cast<uint64_t>(x) ^ sign) - sign;
+  };
+  const uint64_t by = size(divisor);
+  const uint64_t whole = size(value) / by;
+  const uint64_t rest = size(value) - whole * by;
+  // rest < by: this quotient is less than 10^digits.
+  const base::uint128_t product = base::uint128_t{rest} * kPowersOfTen[digits];
+  uint64_t digits_behind = static_cast<uint64_t>(product / by);
+  const uint64_t last_rest = static_cast<uint64_t>(product) - digits_behind * by;
+  digits_behind += static_cast<uint64_t>(last_rest >= by - last_rest);
+  const auto quotient =
+      static_cast<int128_t>(base::uint128_t{whole} * kPowersOfTen[digits] + digits_behind);
+  const int128_t sign = (value ^ divisor) >> 63;
+  *result = (quotient ^ sign) - sign;
+  return fault_if(quotient >= kWideDecimalEnd);
+}
+
+// The same of any numbers; the product may need 256 bits, so that the digits come out a few at a
+// time. A fault where the quotient does not fit.
 uint64_t divide_scaled(int128_t value, uint32_t digits, int128_t divisor, int128_t* result) {
   __extension__ using Unsigned = unsigned __int128;
   if (divisor == 0) return kFault;
+  const auto short_value = static_cast<int64_t>(value);
+  const auto short_divisor = static_cast<int64_t>(divisor);
+  if (digits < kShortPowers && short_value == value && short_divisor == divisor) {
+    return divide_short(short_value, digits, short_divisor, result);
+  }
   const bool negative = (value < 0) != (divisor < 0);
   const auto size = [](int128_t x) { return x < 0 ? -static_cast<Unsigned>(x) : Unsigned(x); };
   const Unsigned by = size(divisor);
-  if (digits < kShortPowers && by <= UINT64_MAX && size(value) <= UINT64_MAX) {
-    const Unsigned product = size(value) * kPowersOfTen[digits];
-    Unsigned quotient = product / by;
-    const auto rest = static_cast<uint64_t>(product - quotient * by);
-    quotient += static_cast<unsigned>(rest != 0 && rest >= by - rest);
-    *result = negative ? -static_cast<int128_t>(quotient) : static_cast<int128_t>(quotient);
-    return fault_if(quotient >= static_cast<Unsigned>(kWideDecimalEnd));
-  }
   Unsigned quotient = size(value) / by;
   Unsigned rest = size(value) % by;
   const Unsigned room = ~Unsigned{0} / by;  // rest < by: rest * 10^n fits while 10^n is within

@@ -19,7 +19,8 @@ int64_t extract_field(const RowArguments& a) {
   const int64_t micros = a.integer(0);
   const std::string_view field = a.text(1);
   if (field == "epoch") return micros;
-  const int64_t in_minute = DateParts(micros).in_day % base::kMicrosPerMinute;
+  const int64_t minutes = divide_down(micros, base::kMicrosPerMinute);
+  const int64_t in_minute = micros - minutes * base::kMicrosPerMinute;
   if (field == "second") return in_minute;
   if (field == "milliseconds") return in_minute * 1000;
   fail_value(fmt::format("unit \"{}\" not recognized", field), "22023");

@@ -25,23 +25,24 @@ class UnitRounding {
     // The least rest with which the quotient's size grows.
     from_above_ = rounds ? half : function == Function::kCeil ? base::int128_t{1} : unit_;
     from_below_ = rounds ? half : function == Function::kFloor ? base::int128_t{1} : unit_;
-    near_from_above_ = clamped(from_above_);
-    near_from_below_ = clamped(from_below_);
+    near_from_[0] = clamped(from_above_);
+    near_from_[1] = clamped(from_below_);
     if (digits > kNarrowDigitsMax) return;
     const auto unit = static_cast<uint64_t>(unit_);
     shift_ = static_cast<uint32_t>(std::bit_width(unit - 1)) - 1;
     multiplier_ = static_cast<uint64_t>((base::uint128_t{1} << (64 + shift_)) / unit + 1);
   }
 
-  // Does not trap for any value, and is correct for all but the type's least value.
+  // Does not trap for any value, and is correct for all but the type's least value. Without
+  // branches, because signs are often as good as random.
   int64_t apply(int64_t value) const {
-    const bool below = value < 0;
-    const auto size = below ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    const auto sign = static_cast<uint64_t>(value >> 63);
+    const uint64_t size = (static_cast<uint64_t>(value) ^ sign) - sign;
     const auto product = static_cast<base::uint128_t>(size) * multiplier_;
     uint64_t quotient = static_cast<uint64_t>(product >> 64) >> shift_;
     const uint64_t rest = size - quotient * static_cast<uint64_t>(unit_);
-    quotient += rest >= (below ? near_from_below_ : near_from_above_) ? 1 : 0;
-    return static_cast<int64_t>(below ? -quotient : quotient);
+    quotient += static_cast<uint64_t>(rest >= near_from_[sign & 1]);
+    return static_cast<int64_t>((quotient ^ sign) - sign);
   }
   base::int128_t apply(base::int128_t value) const {
     const auto near = static_cast<int64_t>(value);
@@ -63,8 +64,7 @@ class UnitRounding {
   base::int128_t unit_;
   base::int128_t from_above_;
   base::int128_t from_below_;
-  uint64_t near_from_above_;
-  uint64_t near_from_below_;
+  uint64_t near_from_[2];    // from above, from below
   uint64_t multiplier_ = 0;  // so that a quotient by more than 64 bits is 0
   uint32_t shift_ = 0;
 };

@@ -1,4 +1,4 @@
-// Quotients of decimals against long division by hand, digit by digit.
+// Quotients of decimals against long division by hand, digit by digit; their remainders.
 
 #include <optional>
 #include <random>
@@ -87,6 +87,25 @@ TEST_P(DecimalDivision, IsThatByHand) {
     ASSERT_FALSE(result.ok()) << base::decimal_to_string(value, 0) << " / "
                               << base::decimal_to_string(divisor, 0);
     EXPECT_EQ(result.error().message, "decimal out of range: more than 38 digits");
+  }
+  const auto result = run_values(std::move(rows));
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(result->rows[i][0], decimal(expected[i], GetParam())) << "row " << i;
+  }
+}
+
+TEST_P(DecimalDivision, LeavesTheRemainder) {
+  const DataType type = decimal_type(38, GetParam());
+  std::vector<ExpressionPtr> rows;
+  std::vector<int128_t> expected;
+  for (int i = 0; i < 1000; ++i) {
+    const int128_t value = any();
+    int128_t divisor = any();
+    if (divisor == 0 || i % 16 == 0) divisor = -1;
+    expected.push_back(value % divisor);
+    rows.push_back(make(ExpressionKind::kModulo, type, literal(type, decimal(value, GetParam())),
+                        literal(type, decimal(divisor, GetParam()))));
   }
   const auto result = run_values(std::move(rows));
   ASSERT_TRUE(result.ok()) << result.error().to_string();

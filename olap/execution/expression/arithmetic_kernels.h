@@ -199,6 +199,14 @@ struct ModuloOperation {
   template <class Integer>
   static uint64_t apply(Integer a, Integer b, Integer* result) {
     if (b == 0) return kFault;
+    if constexpr (sizeof(Integer) > sizeof(int64_t)) {
+      const auto near_a = static_cast<int64_t>(a);
+      const auto near_b = static_cast<int64_t>(b);
+      if (near_a == a && near_b == b) [[likely]] {
+        *result = near_b == -1 ? 0 : near_a % near_b;
+        return 0;
+      }
+    }
     *result = b == -1 ? 0 : a % b;
     return 0;
   }

@@ -36,16 +36,19 @@ TEST_F(ShiftedSums, ExactOnesAreSharedFromFourOn) {
   EXPECT_TRUE(are_shared("sum(c_id), sum(c_id + 1), sum(c_id + 2), sum(2 - c_id)"));
   EXPECT_TRUE(are_shared("sum(c_id + 1), sum(c_id + 2), sum(c_id - 1), sum(9 + c_id)"));
   EXPECT_TRUE(are_shared("sum(c_big), sum(c_big + 1), sum(c_big + 2), sum(c_big + 3)"));
-  EXPECT_TRUE(are_shared("sum(c_amount), sum(c_amount + 1), sum(c_amount + 2.5), "
-                         "sum(c_amount + 0.25)"));
-  EXPECT_TRUE(are_shared("sum(c_id * c_big), sum(c_id * c_big + 1), sum(c_id * c_big + 2), "
-                         "sum(c_id * c_big + 3)"));
+  EXPECT_TRUE(
+      are_shared("sum(c_amount), sum(c_amount + 1), sum(c_amount + 2.5), "
+                 "sum(c_amount + 0.25)"));
+  EXPECT_TRUE(
+      are_shared("sum(c_id * c_big), sum(c_id * c_big + 1), sum(c_id * c_big + 2), "
+                 "sum(c_id * c_big + 3)"));
 }
 
 TEST_F(ShiftedSums, OthersStay) {
   EXPECT_FALSE(are_shared("sum(c_ratio), sum(c_ratio + 1), sum(c_ratio + 2), sum(c_ratio + 3)"));
-  EXPECT_FALSE(are_shared("sum(distinct c_id), sum(distinct c_id + 1), sum(distinct c_id + 2), "
-                          "sum(distinct c_id + 3)"));
+  EXPECT_FALSE(
+      are_shared("sum(distinct c_id), sum(distinct c_id + 1), sum(distinct c_id + 2), "
+                 "sum(distinct c_id + 3)"));
   EXPECT_FALSE(are_shared("sum(c_id), sum(c_id + c_p_id), sum(c_id + 1), sum(c_p_id + 1)"));
   EXPECT_FALSE(are_shared("min(c_id), min(c_id + 1), min(c_id + 2), min(c_id + 3)"));
 }

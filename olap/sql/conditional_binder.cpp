@@ -148,9 +148,9 @@ DataType type_of_value(const base::Value& value) {
 
 // A type's name in front of one argument: a cast, as in PostgreSQL, where no function has the name.
 bool is_cast_call(const PgQuery__FuncCall& call, std::string_view name) {
-  constexpr std::string_view kTypes[] = {"bool",      "date",    "float4",  "float8",
-                                         "int2",      "int4",    "int8",    "text",
-                                         "timestamp", "varchar", "numeric", "interval"};
+  constexpr std::string_view kTypes[] = {"bool",    "bpchar",  "date",    "float4", "float8",
+                                         "int2",    "int4",    "int8",    "text",   "timestamp",
+                                         "varchar", "numeric", "interval"};
   return call.n_args == 1 && call.args[0]->node_case != PG_QUERY__NODE__NODE_NAMED_ARG_EXPR &&
          call.agg_star == 0 && call.agg_distinct == 0 && call.agg_filter == nullptr &&
          call.n_agg_order == 0 && call.agg_within_group == 0 &&

@@ -44,9 +44,11 @@ base::Result<DataType> declared_decimal(const SourceText& source, const PgQuery_
                   0};
 }
 
+// Without a number there is no limit: the grammar itself adds the 1 of CHAR where one is meant, and
+// none to a constant such as char 'abc' or N'abc'.
 base::Result<DataType> string_type(const SourceText& source, const PgQuery__TypeName& name,
                                    TypeKind kind, const std::vector<int64_t>& numbers) {
-  if (numbers.empty()) return DataType{kind, 0, 0, kind == TypeKind::kChar ? 1U : 0U};
+  if (numbers.empty()) return DataType{kind, 0, 0, 0};
   if (numbers[0] < 1 || numbers[0] > kStringBytesMax) {
     return source.wrong(
         name.location,
@@ -125,7 +127,11 @@ base::Result<DataType> bind_in_place(const SourceText& source, const PgQuery__Ty
   if (written == "bool") return DataType{TypeKind::kBoolean};
   if (written == "date") return DataType{TypeKind::kDate};
   if (written == "timestamp") return DataType{TypeKind::kTimestamp};
-  if (written == "bpchar") return string_type(source, name, TypeKind::kChar, *numbers);
+  if (written == "bpchar") {
+    // PostgreSQL has no limit there; databases that were made with 1 keep it.
+    if (place == TypePlace::kColumn && numbers->empty()) return DataType{TypeKind::kChar, 0, 0, 1};
+    return string_type(source, name, TypeKind::kChar, *numbers);
+  }
   if (written == "varchar") return string_type(source, name, TypeKind::kVarchar, *numbers);
   if (written == "text") return DataType{TypeKind::kVarchar};
   return unknown_type(source, name, written, place);

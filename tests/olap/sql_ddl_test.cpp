@@ -83,6 +83,15 @@ TEST(SqlDdlTest, DefaultsAreAHashPrimaryKeyAndAnalytics) {
   EXPECT_EQ(catalog.find_table("t")->settled, base::Settled::kOff);
 }
 
+TEST(SqlDdlTest, AColumnOfOneByteMayBeWrittenInEachWay) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog, "create table t (a char primary key, b bpchar, c nchar, d char(1))"),
+            "");
+  for (const base::ColumnSchema& column : catalog.find_table("t")->columns) {
+    EXPECT_EQ(column.type.to_string(), "CHAR(1)") << column.name;
+  }
+}
+
 TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   EXPECT_EQ(error_of("create table t (a smallint primary key)"),
             "unsupported: SMALLINT is not supported; use INT (line 1, column 19: \"smallint\")");

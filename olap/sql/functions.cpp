@@ -233,6 +233,9 @@ BoundResult bind_round(Call call, Function function) {
   }
   int64_t digits = 0;
   if (call.arguments.size() == 2) {
+    // Only of decimals are there digits: a text is one, with as many as are written.
+    auto adopted = adopt_type(call.source, decimal_type(1, 0), &call.arguments[0]);
+    if (!adopted) return adopted.error();
     const Bound& argument = call.arguments[1];
     const auto* literal = std::get_if<int64_t>(&argument.expression->literal);
     if (literal == nullptr) return bind_round_by_row(std::move(call), function);

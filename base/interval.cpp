@@ -28,9 +28,11 @@ constexpr Unit kUnits[] = {
     {"microsecond", {0, 0, 1}},
     {"us", {0, 0, 1}},
     {"usec", {0, 0, 1}},
+    {"usecond", {0, 0, 1}},
     {"millisecond", {0, 0, 1000}},
     {"ms", {0, 0, 1000}},
     {"msec", {0, 0, 1000}},
+    {"msecond", {0, 0, 1000}},
     {"second", {0, 0, kMicrosPerSecond}},
     {"sec", {0, 0, kMicrosPerSecond}},
     {"s", {0, 0, kMicrosPerSecond}},
@@ -51,10 +53,14 @@ constexpr Unit kUnits[] = {
     {"yr", {12, 0, 0}},
     {"y", {12, 0, 0}},
     {"decade", {120, 0, 0}},
+    {"dec", {120, 0, 0}},
     {"century", {1200, 0, 0}},
+    {"cent", {1200, 0, 0}},
+    {"c", {1200, 0, 0}},
     {"centurie", {1200, 0, 0}},
     {"millennium", {12'000, 0, 0}},
     {"millennia", {12'000, 0, 0}},
+    {"mil", {12'000, 0, 0}},
 };
 
 std::string lower_case(std::string_view text) {
@@ -74,8 +80,9 @@ const Interval* find_unit(std::string_view name) {
   return nullptr;
 }
 
+// As in PostgreSQL, a comma or an at sign is as good as a blank: "1 day, 2 hours", "@ 1 day".
 std::string_view next_word(std::string_view* text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
+  constexpr std::string_view kBlanks = " \t\r\n,;@";
   text->remove_prefix(std::min(text->find_first_not_of(kBlanks), text->size()));
   const std::string_view word = text->substr(0, text->find_first_of(kBlanks));
   text->remove_prefix(word.size());
@@ -189,11 +196,11 @@ class Reader {
   // Nothing where the text is no interval.
   std::optional<IntervalSum> read() {
     bool any = false;
+    bool ago = false;
     for (std::string_view word = next_word(&rest_); !word.empty(); word = next_word(&rest_)) {
-      if (word == "@" && !any) continue;
-      if (any && lower_case(word) == "ago") {
-        if (!next_word(&rest_).empty()) return std::nullopt;
-        return IntervalSum{-sum_.months, -sum_.days, -sum_.micros};
+      if (any && !ago && lower_case(word) == "ago") {
+        ago = true;  // of what follows, too
+        continue;
       }
       std::string with_sign;
       if (word == "-" || word == "+") {
@@ -204,6 +211,7 @@ class Reader {
       any = true;
     }
     if (!any) return std::nullopt;
+    if (ago) return IntervalSum{-sum_.months, -sum_.days, -sum_.micros};
     return sum_;
   }
 
@@ -211,7 +219,7 @@ class Reader {
   bool read_one(std::string_view word) {
     if (const auto time = time_of(word, units_.minutes_to_seconds)) {
       sum_.micros += *time;
-      return !std::exchange(has_time_, true);
+      return !std::exchange(has_time_, true) && !has_time_unit_;
     }
     if (const auto months = months_of(word)) {
       sum_.months += *months;
@@ -230,9 +238,11 @@ class Reader {
     const auto number = number_of(word.substr(0, digits));
     const Interval* const unit = find_unit(unit_name);
     if (!number || unit == nullptr) return false;
-    const auto bit = uint32_t{1} << first_of(*unit);
+    const auto bit = uint64_t{1} << first_of(*unit);
     if ((seen_ & bit) != 0) return false;
     seen_ |= bit;
+    has_time_unit_ |= unit->micros != 0;
+    if (has_time_ && has_time_unit_) return false;
     add_unit(*unit, *number, &sum_);
     return true;
   }
@@ -248,18 +258,31 @@ class Reader {
                                            [&](const Unit& unit) { return unit.one == one; });
     return static_cast<uint32_t>(found - kUnits);
   }
-  static_assert(std::size(kUnits) <= 32, "seen_ has a bit for each");
+  static_assert(std::size(kUnits) <= 64, "seen_ has a bit for each");
 
   std::string_view rest_;
   IntervalUnits units_;
   IntervalSum sum_;
-  uint32_t seen_ = 0;  // units
+  uint64_t seen_ = 0;  // units
   bool has_time_ = false;
+  bool has_time_unit_ = false;  // then a time would say it twice
 };
 
-bool has_wrong_time(std::string_view text) {
+// "1-13", or a number of more digits than any unit has.
+bool has_form_but_no_value(std::string_view word) {
+  if (has_time_form(word)) return !time_of(word, false);
+  take_minus(&word);
+  int64_t number = 0;
+  const size_t end = std::min(word.find_first_not_of("0123456789"), word.size());
+  if (end == 0) return false;
+  if (!read_digits(word.substr(0, end), &number)) return true;
+  return end < word.size() && word[end] == '-' && read_digits(word.substr(end + 1), &number) &&
+         number >= 12;
+}
+
+bool has_wrong_number(std::string_view text) {
   for (std::string_view word = next_word(&text); !word.empty(); word = next_word(&text)) {
-    if (has_time_form(word) && !time_of(word, false)) return true;
+    if (has_form_but_no_value(word)) return true;
   }
   return false;
 }
@@ -470,7 +493,7 @@ Result<Interval> parse_interval(std::string_view text, const IntervalUnits& unit
   const auto parts = first.starts_with('P') && next_word(&word).empty()
                          ? read_designators(with_designators(first.substr(1)))
                          : Reader(text, units).read();
-  if (!parts && has_wrong_time(text)) return out_of_range(text);
+  if (!parts && has_wrong_number(text)) return out_of_range(text);
   if (!parts) {
     return Error(ErrorCode::kInvalidArgument, "22007",
                  fmt::format("{} is no INTERVAL: numbers with units are, as in '3 months' or "

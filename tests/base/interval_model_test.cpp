@@ -154,14 +154,19 @@ TEST(Interval, ReadsTheFormsThatPostgresReads) {
   EXPECT_EQ(state_of("1.5 us"), "00:00:00.000002");
   EXPECT_EQ(state_of("-2562047788:00:54.775808"), "-2562047788:00:54.775808");
   EXPECT_EQ(state_of("-2562047788:00:54.775809"), "22015");
-  EXPECT_EQ(state_of("9223372036854775808 us"), "22007");  // its number is beyond 64 bits
+  EXPECT_EQ(state_of("9223372036854775808 us"), "22015");  // its number is beyond 64 bits
   EXPECT_EQ(state_of("2147483648 days"), "22015");
+  EXPECT_EQ(state_of("@2 mons, 5 mseconds;7 useconds"), "2 mons 00:00:00.005007");
+  EXPECT_EQ(state_of("1 mil 2 cents 3 decs"), "1230 years");
+  EXPECT_EQ(state_of("1 day ago 2 hours"), "-1 days -02:00:00");
   for (const char* text :
-       {"", "ago", "day", "1 fortnight", "1 day 2 days", "1:02 1:03", "--1 day", "1:02:", "1::2",
-        ":02", "1e3 days", "P", "P1", "PT", "P1H", "1-12", "1.5.5 days", "1 day ago 2 days"}) {
+       {"",          "ago",    "day",  "1 fortnight", "1 day 2 days",     "1:02 1:03",
+        "--1 day",   "1:02:",  "1::2", ":02",         "1e3 days",         "P",
+        "P1",        "PT",     "P1H",  "1.5.5 days",  "1 day ago 2 days", "1 hour 2:03",
+        "2:03 5 ms", "1/2 day"}) {
     EXPECT_EQ(state_of(text), "22007") << text;
   }
-  for (const char* text : {"1:60", "1:02:61", "25:61:00", "1 day -1:99:00"}) {
+  for (const char* text : {"1:60", "1:02:61", "25:61:00", "1 day -1:99:00", "1-12", "-3-40"}) {
     EXPECT_EQ(state_of(text), "22015") << text;
   }
 }

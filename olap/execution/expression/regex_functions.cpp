@@ -51,7 +51,8 @@ struct RegexFlags {
 
 RegexFlags flags_of(std::string_view letters) {
   RegexFlags flags;
-  for (const char letter : letters) {
+  for (size_t i = 0; i < letters.size(); ++i) {
+    const char letter = letters[i];
     if (letter == 'g') {
       flags.global = true;
     } else if (letter == 'i' || letter == 'c') {
@@ -63,7 +64,8 @@ RegexFlags flags_of(std::string_view letters) {
           "regular expression option \"" + std::string(1, letter) + "\" is not supported yet",
           "0A000");
     } else if (letter != 's' && letter != 't') {
-      fail_value("invalid regular expression option: \"" + std::string(1, letter) + "\"", "22023");
+      const std::string option(letters.substr(i, character_bytes(letters, i)));
+      fail_value("invalid regular expression option: \"" + option + "\"", "22023");
     }
   }
   return flags;

@@ -372,9 +372,17 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   if (is_of_truth(name)) {
     if (auto done = adopt_type(source_, kBooleanType, &*argument); !done) return done;
   }
+  if (is_variance(aggregate->kind)) {  // which PostgreSQL takes an untyped text for
+    if (auto done = adopt_type(source_, kDoubleType, &*argument); !done) return done;
+  }
   aggregate->argument = std::move(argument->expression);
   const DataType& type = aggregate->argument->type;
   if (!takes(name, aggregate->kind, type)) {
+    if (argument->untyped) {
+      return source_.wrong(offset,
+                           fmt::format("{}() is not unique: say which type its argument has", name),
+                           "42725");
+    }
     return source_.wrong(offset, fmt::format("{}() does not take {}", name, type.to_string()),
                          "42883");
   }

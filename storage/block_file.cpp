@@ -344,6 +344,32 @@ Result<void> BlockFile::commit() {
   return {};
 }
 
+void BlockFile::begin_moves() {
+  const std::lock_guard guard(mutex_);
+  moves_from_ = holds_ == 0 ? space_.moves_from() : UINT32_MAX;
+}
+
+bool BlockFile::should_move(const ChunkAddress& chunk) const {
+  const std::lock_guard guard(mutex_);
+  return chunk.page >= moves_from_;
+}
+
+Result<ChunkAddress> BlockFile::move(const ChunkAddress& chunk, std::span<const std::byte> bytes) {
+  DIPTYCH_CHECK(chunk.bytes == bytes.size(), "a chunk moves as it is");
+  ChunkAddress moved = chunk;
+  {
+    const std::lock_guard guard(mutex_);
+    const std::optional<uint32_t> first = space_.allocate_before(moves_from_, chunk.pages());
+    if (!first) return chunk;
+    moved.page = *first;
+  }
+  if (Result<void> written = write_at(moved.offset(), bytes); !written) {
+    release(moved);
+    return written.error();
+  }
+  return moved;
+}
+
 BlockFile::Hold::Hold(BlockFile* file) : file_(file) {
   const std::lock_guard guard(file_->mutex_);
   ++file_->holds_;

@@ -78,6 +78,15 @@ class BlockFile {
   // An error of giving space back to the file system leaves it in the file, free.
   [[nodiscard]] base::Result<void> commit();
 
+  // A save begins that moves what lies at the end of a file longer than it should be
+  // (SpaceMap::moves_from); nothing while a Hold lives, since the old places would stay, too.
+  void begin_moves();
+  bool should_move(const ChunkAddress& chunk) const;
+  // Writes the chunk, which has these bytes, to a lower place, where there is one: where it lies
+  // then. Its old place is the caller's to release. kIo: nothing happens.
+  [[nodiscard]] base::Result<ChunkAddress> move(const ChunkAddress& chunk,
+                                                std::span<const std::byte> bytes);
+
   // While it lives, what a manifest that was there names stays as it is: no commit() frees pages,
   // and the file grows instead. They are freed by the first one after it.
   class Hold {
@@ -123,8 +132,9 @@ class BlockFile {
   bool direct_ = false;
 
   mutable std::mutex mutex_;
-  SpaceMap space_;           // guarded by mutex_, as the next
-  uint32_t holds_ = 0;       // that live
+  SpaceMap space_;      // guarded by mutex_, as all below
+  uint32_t holds_ = 0;  // that live
+  uint32_t moves_from_ = UINT32_MAX;
   uint64_t file_bytes_ = 0;  // at least what space_ has; more if giving space back failed
 
   std::mutex sync_mutex_;                   // taken before mutex_

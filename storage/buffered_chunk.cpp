@@ -187,9 +187,24 @@ base::Result<SavedChunk> BufferedChunk::save_held() const {
   return SavedChunk{address_, header_};
 }
 
+// Where it lies is looked at by who loads or evicts it, with the mutex held; a pin forbids both.
+base::Result<SavedChunk> BufferedChunk::move() const {
+  // Damage is the error of who needs the bytes: until then the chunk stays where it is.
+  if (const base::Result<Chunk> pinned = pin(); !pinned.ok()) return SavedChunk{address_, header_};
+  const base::Result<ChunkAddress> moved = manager_->file().move(address_, memory_.bytes());
+  if (moved.ok() && moved->page != address_.page) {
+    const std::lock_guard lock(manager_->mutex_);
+    manager_->file().release(std::exchange(address_, *moved));
+  }
+  unpin();
+  if (!moved.ok()) return moved.error();
+  return SavedChunk{*moved, header_};
+}
+
 base::Result<SavedChunk> BufferedChunk::save(const SavePace& pace) const {
-  if (!is_changed()) return SavedChunk{address_, header_};
-  base::Result<SavedChunk> saved = [&] {
+  const bool stays = !is_changed();
+  if (stays && !manager_->file().should_move(address_)) return SavedChunk{address_, header_};
+  base::Result<SavedChunk> saved = stays ? move() : [&] {
     const std::lock_guard one_at_a_time(manager_->saving_);
     return save_held();
   }();

@@ -119,8 +119,8 @@ class alignas(base::kLineBytes) BufferedChunk : public Shared {
   // Only snapshots have it from now on, or soon: its memory counts as theirs.
   void keep(std::atomic<size_t>* total) { kept_.count(total, memory_bytes()); }
 
-  // As it is in the block file, to which it is written if it was changed since; `pace` hears of
-  // that. kNoSpace, kIo, and the pace's.
+  // As it is in the block file, to which it is written if it was changed since, or if it should
+  // move there; `pace` hears of that. kNoSpace, kIo, and the pace's.
   base::Result<SavedChunk> save(const SavePace& pace = {}) const;
 
   size_t memory_bytes() const;  // 0: it is not in memory
@@ -132,6 +132,7 @@ class alignas(base::kLineBytes) BufferedChunk : public Shared {
   bool is_changed() const { return is_changed_.load(std::memory_order_acquire); }
   // Of save. The caller holds the manager's saving_.
   base::Result<SavedChunk> save_held() const;
+  base::Result<SavedChunk> move() const;  // of one that is not changed
   void begin_change();
   // Its place in the file, if it has one, is free again.
   void give_up_place();

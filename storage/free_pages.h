@@ -43,6 +43,7 @@ class FreePages {
   // Whether all of them are there and free.
   bool all_free(uint32_t first, uint32_t pages) const;
   bool extent_is_free(uint32_t extent) const { return free_in_[extent] == kExtentPages; }
+  uint32_t free_in(uint32_t extent) const { return free_in_[extent]; }
   uint32_t extents() const { return static_cast<uint32_t>(free_in_.size()); }
   uint32_t pages() const { return extents() * kExtentPages; }
   uint32_t free() const { return free_; }

@@ -49,6 +49,8 @@ class SavedPages : public Shared {
   // Of adjacent pages. Where it fails, or throws as memory runs out, nothing is written.
   base::Result<void> write(const LeafFormat& format, std::span<const PlainLeaf* const> pages,
                            const SavePace& pace);
+  // Of what is written: moves what should move in the file. kIo, and the pace's.
+  base::Result<void> move(const SavePace& pace);
 
  private:
   base::Result<void> write_leaves(const LeafFormat& format, std::span<const PlainLeaf* const> pages,

@@ -110,6 +110,23 @@ base::Result<void> SavedPages::write_leaves(const LeafFormat& format,
   return write_leaf(format, pages.subspan(first), pace);
 }
 
+base::Result<void> SavedPages::move(const SavePace& pace) {
+  for (SavedLeaf& leaf : leaves_) {
+    for (SavedColumn& column : leaf.columns) {
+      ChunkAddress& address = column.chunk.address;
+      if (!file_->should_move(address)) continue;
+      const base::Result<ChunkMemory> memory = file_->read(address);
+      if (!memory.ok()) continue;  // the next start meets the damage
+      const base::Result<ChunkAddress> moved = file_->move(address, memory->bytes());
+      if (!moved.ok()) return moved.error();
+      if (moved->page != address.page) file_->release(std::exchange(address, *moved));
+      const auto goes_on = keep_pace(pace, address.pages() * size_t{kFilePageBytes});
+      if (!goes_on.ok()) return goes_on;
+    }
+  }
+  return {};
+}
+
 base::Result<SavedPartition> PartitionImage::save(const SavePace& pace) const {
   SavedPartition saved;
   for (size_t i = 0; i < leaves_.size();) {
@@ -126,11 +143,8 @@ base::Result<SavedPartition> PartitionImage::save(const SavePace& pace) const {
       pages.push_back(static_cast<const PlainLeaf*>(leaves_[i].get()));
     }
     SavedPages& rows = *saved_[range];
-    if (!rows.is_written()) {
-      if (const auto written = rows.write(format(), pages, pace); !written.ok()) {
-        return written.error();
-      }
-    }
+    const auto written = rows.is_written() ? rows.move(pace) : rows.write(format(), pages, pace);
+    if (!written.ok()) return written.error();
     saved.insert(saved.end(), rows.leaves().begin(), rows.leaves().end());
   }
   return saved;

@@ -60,9 +60,12 @@ base::Result<ManifestTable> save_table(Table* table, const ChunkAddress& before,
   if (!saved.ok()) return saved.error();
   ManifestTable entry{table->schema().name, saved->live_rows(), before};
   const std::vector<std::byte> directory = write_directory(table->schema(), *saved);
-  if (before.is_set() && is_of(before, directory)) return entry;
-  const base::Result<ChunkAddress> address = file->write(directory);
+  const bool is_there = before.is_set() && is_of(before, directory);
+  if (is_there && !file->should_move(before)) return entry;
+  const base::Result<ChunkAddress> address =
+      is_there ? file->move(before, directory) : file->write(directory);
   if (!address.ok()) return address.error();
+  if (is_there && address->page == before.page) return entry;
   written->push_back(*address);
   entry.directory = *address;
   const auto goes_on = keep_pace(pace, address->pages() * size_t{kFilePageBytes});
@@ -97,6 +100,7 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
   manifest.partitions = image_.options().partitions;
   manifest.block_rows = image_.options().block_rows;
   manifest.ddl = ddl;
+  file.begin_moves();
   size_t unsynced_bytes = 0;
   const SavePace in_pieces = [&](size_t bytes) -> base::Result<void> {
     unsynced_bytes += bytes;

@@ -1,11 +1,18 @@
 #include "storage/space_map.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/check.h"
 #include "storage/page_words.h"
 
 namespace diptych::storage {
+namespace {
+
+constexpr uint32_t kMovedPagesMax = (64 << 20) / kFilePageBytes;  // in a save, of small files
+
+}  // namespace
+
 SpaceMap::SpaceMap(uint32_t extents) {
   if (extents != 0) grow(extents);
 }
@@ -29,6 +36,13 @@ std::optional<uint32_t> SpaceMap::allocate(uint32_t pages) {
     for_page_words(*first, pages, [this](uint32_t word, uint64_t mask) { used_[word] |= mask; });
   }
   return first;
+}
+
+std::optional<uint32_t> SpaceMap::allocate_before(uint32_t end, uint32_t pages) {
+  const std::optional<uint32_t> first = allocate(pages);
+  if (!first || *first + uint64_t{pages} <= end) return first;
+  release(*first, pages);
+  return std::nullopt;
 }
 
 uint32_t SpaceMap::extents_to_grow(uint32_t pages) const {
@@ -98,6 +112,18 @@ void SpaceMap::give_back_extents() {
   for (std::vector<uint64_t>* bits : {&used_, &durable_, &coming_}) {
     bits->resize(free_.pages() / 64);
   }
+}
+
+uint32_t SpaceMap::moves_from() const {
+  const uint64_t kept = pages() - free_pages();
+  const uint64_t extents_max = (kept + kept / 4 + kExtentPages - 1) / kExtentPages + 1;
+  const uint32_t moved_max = std::max(kMovedPagesMax, pages() / 16);
+  uint32_t extents = free_.extents();
+  for (uint32_t moved = 0; extents > extents_max; --extents) {
+    moved += kExtentPages - free_.free_in(extents - 1);
+    if (moved > moved_max) break;
+  }
+  return extents < free_.extents() ? extents * kExtentPages : pages();
 }
 
 uint32_t SpaceMap::pages() const {

@@ -44,6 +44,8 @@ class SpaceMap {
   // more pages than an address can name.
   uint32_t extents_to_grow(uint32_t pages) const;
   void grow(uint32_t extents);
+  // The lowest free run, if it ends before this page.
+  std::optional<uint32_t> allocate_before(uint32_t end, uint32_t pages);
 
   // Pages that one allocate() or adopt() gave.
   void release(uint32_t first, uint32_t pages);
@@ -56,6 +58,10 @@ class SpaceMap {
   // Begins, too, if that was not done. Gives free extents at the file's end back: returns the
   // pages that the file has from now on.
   uint32_t commit();
+  // What is used from this page on should move to lower ones, so that commit() can give the extents
+  // back: the file has a quarter more than what is used or held, and an extent. Not too much at a
+  // time: 64 MiB, or a sixteenth of the file. pages(): nothing should.
+  uint32_t moves_from() const;
 
   uint32_t pages() const;  // in the file
   uint32_t free_pages() const { return free_.free(); }

@@ -15,6 +15,7 @@
 #include "storage/replica_files.h"
 #include "storage/replica_snapshot.h"
 #include "tests/storage/kept_replica.h"
+#include "tests/storage/long_file.h"
 #include "tests/storage/one_row.h"
 #include "tests/storage/record_rows.h"
 #include "tests/temporary_directory.h"
@@ -25,6 +26,7 @@ namespace {
 using base::ColumnId;
 using diptych::test::TemporaryDirectory;
 using test::KeptReplica;
+using test::LongFile;
 
 base::TableSchema numbers_schema() {
   base::TableSchema schema;
@@ -134,6 +136,44 @@ TEST(BufferManagerStress, ScansSeeWhatWasWrittenThoughLittleOfItFitsInMemory) {
   EXPECT_GT(figures.writes, 40U);
   ASSERT_TRUE(kept.buffers().trim().ok());
   EXPECT_LE(kept.buffers().figures().memory_bytes, kBudget);
+}
+
+TEST(BufferManagerStress, ScansReadOnWhileASaveMovesWhatTheyRead) {
+  TemporaryDirectory directory;
+  LongFile::create(directory.path());
+  KeptReplica kept(directory.path(), numbers_schema(), kBudget);
+  BlockFile& file = kept.buffers().file();
+  LongFile hole(&file);
+  Partition& partition = kept.partition();
+  NumbersRecord record;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    test::insert_row(partition, base::RowId(row), record.of(row, 0), record.strings_base());
+  }
+  partition.compact_all();
+  ASSERT_TRUE(kept.save().ok());
+  hole.come_free();
+  ASSERT_TRUE(kept.save().ok());
+  ASSERT_EQ(file.bytes(), 3 * kExtentBytes);
+  ASSERT_TRUE(kept.buffers().trim().ok());
+  const std::vector<int> rounds(kRows, 0);
+  std::atomic<bool> stops{false};
+  std::atomic<uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      do {
+        // relaxed: read after the join.
+        wrong.fetch_add(wrong_rows(partition, static_cast<size_t>(t) * 11, rounds),
+                        std::memory_order_relaxed);
+      } while (!stops.load(std::memory_order_relaxed));  // relaxed: a sign to end
+    });
+  }
+  EXPECT_TRUE(kept.save().ok());
+  stops.store(true, std::memory_order_relaxed);  // relaxed: as above
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(std::memory_order_relaxed), 0U);  // relaxed: the threads were joined
+  EXPECT_EQ(file.bytes(), kExtentBytes);
+  EXPECT_EQ(wrong_rows(partition, 0, rounds), 0U) << "of chunks that come from where they are now";
 }
 
 // A load ends, and the chunk is evicted and read ahead anew, before a second thread that waited for

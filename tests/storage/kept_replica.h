@@ -1,8 +1,9 @@
-// A replica of one table with one partition, in a block file, with a budget of memory; and the same
-// read back from its directory.
+// A replica of one table with one partition, in a block file (LongFile's, if there is one), with a
+// budget of memory; and the same read back from its directory.
 
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ class KeptReplica {
  public:
   KeptReplica(std::string directory, const base::TableSchema& schema, size_t memory_bytes_max)
       : directory_(std::move(directory)), schema_(schema), memory_bytes_max_(memory_bytes_max) {
-    make(BlockFile::create(directory_));
+    make(std::filesystem::exists(file()) ? BlockFile::open(directory_)
+                                         : BlockFile::create(directory_));
   }
 
   Partition& partition() {

@@ -23,6 +23,7 @@
 #include "storage/replica_files.h"
 #include "tests/failing_allocation.h"
 #include "tests/sanitizers.h"
+#include "tests/storage/long_file.h"
 #include "tests/storage/saved_replica.h"
 #include "tests/temporary_directory.h"
 
@@ -35,6 +36,7 @@ using base::Vid;
 using diptych::test::read_bytes;
 using diptych::test::TemporaryDirectory;
 using diptych::test::write_bytes;
+using test::LongFile;
 using test::SavedReplica;
 
 uint64_t live_rows(const SavedReplica& source) {
@@ -254,12 +256,15 @@ bool failed_for_good(const SavedReplica& source) {
   return !source.replica().buffers()->file().sync().ok();
 }
 
-// The saves of two states, the second stopped before its step k: by an error, or by a kill.
+// The saves of two states, the second stopped before its step k: by an error, or by a kill. It
+// writes every row anew, or some, and moves the others' chunks (LongFile).
 enum class Stop { kError, kKill };
+enum class Second { kWritesAll, kMoves };
 
-void expect_a_whole_state_when_stopped(Stop stop) {
-  // Every step in the release build.
-  for (int step = 0;; step += diptych::test::kSanitized ? 4 : 1) {
+void expect_a_whole_state_when_stopped(Stop stop, Second second) {
+  const bool moves = second == Second::kMoves;
+  // Every step in the release build, but for those that move one chunk like the other.
+  for (int step = 0;; step += (diptych::test::kSanitized ? 4 : 1) * (moves ? 5 : 1)) {
     TemporaryDirectory directory;
     int reached = 0;
     bool armed = false;
@@ -272,11 +277,23 @@ void expect_a_whole_state_when_stopped(Stop stop) {
       if (stop == Stop::kKill) _exit(switched ? 1 : 0);
       return base::Error(ErrorCode::kIo, "stopped");
     };
-    SavedReplica source(directory.path(), 1, SavedReplica::File::kCreate, before_step);
-    source.fill(1, kBlockRowsMin + 100, Vid(10));
+    if (moves) LongFile::create(directory.path());
+    SavedReplica source(directory.path(), 1,
+                        moves ? SavedReplica::File::kOpen : SavedReplica::File::kCreate,
+                        before_step);
+    std::optional<LongFile> hole;
+    if (moves) hole.emplace(&source.replica().buffers()->file());
+    // A quarter goes again: what is left is a block and pages, or pages.
+    source.fill(1, moves ? 2 * kBlockRowsMin - 500 : kBlockRowsMin + 100, Vid(10));
     ASSERT_TRUE(source.save(before_step).ok());
     const auto old_rows = source.rows();
-    source.update_all(2, Vid(20));
+    if (moves) {
+      hole->come_free();
+      ASSERT_TRUE(source.save().ok());
+      source.fill(3, 1, Vid(20));
+    } else {
+      source.update_all(2, Vid(20));
+    }
     armed = true;
     if (stop == Stop::kKill) {
       const pid_t child = fork();
@@ -311,11 +328,13 @@ void expect_a_whole_state_when_stopped(Stop stop) {
 }
 
 TEST(SaveReplica, LeavesAWholeStateWhenAnyStepFails) {
-  expect_a_whole_state_when_stopped(Stop::kError);
+  expect_a_whole_state_when_stopped(Stop::kError, Second::kWritesAll);
+  expect_a_whole_state_when_stopped(Stop::kError, Second::kMoves);
 }
 
 TEST(SaveReplica, LeavesAWholeStateWhenKilledBeforeAnyStep) {
-  expect_a_whole_state_when_stopped(Stop::kKill);
+  expect_a_whole_state_when_stopped(Stop::kKill, Second::kWritesAll);
+  expect_a_whole_state_when_stopped(Stop::kKill, Second::kMoves);
 }
 
 // Where memory runs out at any allocation of a save, the file has the old state, and the next save

@@ -127,6 +127,34 @@ class SpaceMapModel {
     ASSERT_EQ(pages, map_.pages());
   }
   void expect_agrees() const { model_.expect_agrees(map_); }
+  // Moves what should move, where there is room.
+  void move_some(size_t* moved) {
+    const uint32_t from = map_.moves_from();
+    const uint32_t kept = map_.pages() - map_.free_pages();
+    ASSERT_LE(from, map_.pages());
+    if (from == map_.pages()) return;
+    ASSERT_GE(from, kept + kept / 4 + kExtentPages) << "as much is left to be written";
+    uint32_t pages_behind = 0;
+    for (auto chunk = chunks_.lower_bound(from); chunk != chunks_.end();) {
+      const auto [first, pages] = *chunk;
+      pages_behind += pages;
+      const std::optional<uint32_t> to = map_.allocate_before(from, pages);
+      std::optional<uint32_t> lowest = model_.lowest(pages);
+      if (lowest && *lowest + pages > from) lowest = std::nullopt;
+      ASSERT_EQ(to, lowest);
+      if (!to) {
+        ++chunk;
+        continue;
+      }
+      model_.use(*to, pages, ++last_user_);
+      map_.release(first, pages);
+      model_.use(first, pages, 0);
+      chunk = chunks_.erase(chunk);
+      chunks_.emplace(*to, pages);
+      ++*moved;
+    }
+    ASSERT_LE(pages_behind, std::max<uint32_t>(4 * kExtentPages, map_.pages() / 16));
+  }
   // What a restart makes of it.
   void expect_adoptable() {
     SpaceMap read(map_.pages() / kExtentPages);
@@ -189,6 +217,30 @@ TEST(SpaceMapModel, NeverGivesOutWhatIsUsedOrDurableAndFindsTheLowestOfTheRest) 
   ASSERT_NO_FATAL_FAILURE(both.expect_agrees());
 }
 
+TEST(SpaceMapModel, SaysWhatToMoveSoThatTheFileBecomesShorter) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SpaceMapModel both(seed);
+  size_t moved = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_NO_FATAL_FAILURE(both.allocate(some_pages(both.random())));
+    }
+    ASSERT_NO_FATAL_FAILURE(both.commit());
+    for (int i = 0; i < 240; ++i) both.release_one();
+    // The old state goes, and then what it had.
+    ASSERT_NO_FATAL_FAILURE(both.commit());
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_NO_FATAL_FAILURE(both.move_some(&moved));
+      ASSERT_NO_FATAL_FAILURE(both.expect_agrees());
+      ASSERT_NO_FATAL_FAILURE(both.commit());
+      ASSERT_NO_FATAL_FAILURE(both.expect_agrees());
+    }
+    ASSERT_NO_FATAL_FAILURE(both.expect_adoptable());
+  }
+  EXPECT_GT(moved, 20U);
+}
+
 TEST(SpaceMap, KeepsWhatTheDurableStateNamesUntilTheNextCommit) {
   SpaceMap map(1);
   const uint32_t first = *map.allocate(10);
@@ -220,6 +272,15 @@ TEST(SpaceMap, KeepsBothStatesWhileItIsNotKnownWhichOneIsDurable) {
   map.begin_commit();
   map.commit();
   EXPECT_EQ(map.held_pages(), 0U);
+}
+
+TEST(SpaceMap, GivesARunBeforeAPageOrNothing) {
+  SpaceMap map(1);
+  EXPECT_EQ(map.allocate_before(11, 10), 1U);
+  const uint32_t free_pages = map.free_pages();
+  EXPECT_FALSE(map.allocate_before(20, 10).has_value());
+  EXPECT_EQ(map.free_pages(), free_pages);
+  EXPECT_EQ(map.allocate(10), 11U) << "nothing was taken";
 }
 
 TEST(SpaceMap, KeepsAChunkOfAtMostAnExtentWithinOne) {

@@ -14,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "base/schema.h"
+#include "dispatcher/command_log/log_begun.h"
 #include "dispatcher/command_log/log_reader.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_inspection.h"
@@ -389,13 +390,18 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   if (!blocks) return blocks.error();
   const auto log = copy_log(directory, extents_of(*contents), manifest->vid, wanted, path);
   if (!log) return log.error();
+  const auto restored = scan_log(path, manifest->vid, manifest->id);
+  if (!restored) return restored.error();
   auto written = storage::sync_directory(path);
+  // From here on its files are missed, as another database's are.
+  if (written && !restored->files.empty()) {
+    written = write_log_begun({.directory = path, .database_id = manifest->id},
+                              restored->files.back().header.number, {});
+  }
   if (written) written = storage::write_manifest(path, *manifest);
   if (written) written = remove_file(path + kRestoreName);
   if (written) written = storage::sync_directory(path);
   if (!written) return written.error();
-  const auto restored = scan_log(path, manifest->vid, manifest->id);
-  if (!restored) return restored.error();
   made->keep();
   RestoreReport report{.vid = wanted,
                        .bytes = *blocks + *log,

@@ -77,8 +77,9 @@ struct Metrics {
   uint64_t log_groups = 0;
   Histogram log_write_ns;  // of a group: until it is durable
   uint64_t log_files = 0;
-  size_t log_waiting_bytes = 0;  // of groups that are not durable yet
-  base::Vid durable_vid;         // up to which everything is in the log, or in a manifest
+  size_t log_waiting_bytes = 0;      // of groups that are not durable yet
+  uint64_t log_uncovered_bytes = 0;  // of what no checkpoint has: about what a start would replay
+  base::Vid durable_vid;             // up to which everything is in the log, or in a manifest
   std::array<bool, kLogRefusals> log_refuses{};  // calls, now, and why; by LogRefusal
   uint64_t checkpoints = 0;                      // and other saves, since the database was opened
   uint64_t checkpoints_failed = 0;               // likewise; those that were cancelled do not count

@@ -116,6 +116,7 @@ Result<void> BlockFile::create_empty(const std::string& directory) {
 Result<void> BlockFile::open_existing(int access) {
   // Not blocking, for what turns out to be a pipe.
   file_ = ::open(path_.c_str(), access | O_CLOEXEC | O_NONBLOCK);
+  if (file_ < 0 && errno == ENOENT) return corrupt(path_, "is missing");
   if (file_ < 0) return system_error("open", path_, errno);
   struct stat status;
   if (::fstat(file_, &status) != 0) return system_error("examine", path_, errno);

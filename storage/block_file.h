@@ -49,7 +49,8 @@ class BlockFile {
   static base::Result<std::unique_ptr<BlockFile>> create(const std::string& directory,
                                                          BeforeFileStep before_step = {},
                                                          ReadCache read_cache = ReadCache::kBypass);
-  // Nothing in it is used before it is adopted.
+  // Nothing in it is used before it is adopted. kCorrupt, too, where it is missing, since a
+  // manifest names what it has.
   static base::Result<std::unique_ptr<BlockFile>> open(const std::string& directory,
                                                        BeforeFileStep before_step = {},
                                                        ReadCache read_cache = ReadCache::kBypass);

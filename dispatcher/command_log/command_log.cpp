@@ -66,6 +66,7 @@ void CommandLog::set_position(base::Vid last, LogPosition position) {
   logged_ = last;
   sequence_ = position.next_sequence;
   bytes_since_ = position.bytes;
+  uncovered_bytes_ = position.bytes;
   files_.set_present(std::move(position.files), position.next_number);
   // release: pairs with the acquire in wait_until_durable.
   durable_vid_.store(last.value, std::memory_order_release);
@@ -198,6 +199,11 @@ bool CommandLog::wants_checkpoint() {
   return take_checkpoint_wish();
 }
 
+uint64_t CommandLog::uncovered_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return uncovered_bytes_;
+}
+
 std::optional<base::Error> CommandLog::refusal() const {
   const std::lock_guard lock(mutex_);
   return failure_ ? failure_ : suspension_ ? suspension_ : stall_;
@@ -228,6 +234,7 @@ void CommandLog::begin_file(size_t used_min) {
   {
     const std::lock_guard lock(mutex_);
     bytes_since_ = 0;  // what comes while the checkpoint is written is not in it
+    covering_bytes_ = uncovered_bytes_;
     if (end_.bytes < used_min) return;
   }
   if (used_min != 0 && !files_.next_is_ready(kFilePatienceNs)) return;
@@ -251,6 +258,7 @@ void CommandLog::cover(base::Vid vid) {
   static_cast<void>(files_.drop_covered(vid));
   const std::lock_guard lock(mutex_);
   suspension_.reset();
+  uncovered_bytes_ -= std::exchange(covering_bytes_, 0);
   // relaxed: raised under mutex_.
   const uint64_t durable = durable_vid_.load(std::memory_order_relaxed);
   // release: pairs with the acquire in wait_until_durable.
@@ -301,6 +309,7 @@ void CommandLog::report(Metrics* metrics) const {
   metrics->log_groups = figures_.log_groups;
   metrics->log_write_ns = figures_.log_write_ns;
   metrics->log_files = files_.file_count();
+  metrics->log_uncovered_bytes = uncovered_bytes_;
   metrics->log_waiting_bytes =
       writing_bytes_ + (filling_.frame.empty() ? 0 : filling_.frame.bytes());
   metrics->log_refuses = {failure_.has_value(), stall_.has_value(), suspension_.has_value()};
@@ -435,6 +444,7 @@ base::Result<void> CommandLog::write_group() {
   ++figures_.log_groups;
   figures_.log_write_ns.record(base::steady_ns() - begin_ns);
   bytes_since_ += frame.size();
+  uncovered_bytes_ += frame.size();
   return {};
 }
 

@@ -6,6 +6,7 @@
 //           504 XXH3-64 of the bytes before; numbers are little-endian
 //
 //   LogFiles::begin_next   after the file's header is durable, and before any frame of it
+//   restore_database       after all files of the log are durable, and before the manifest is
 //   LogFiles::remove_all   removed before the files are: a manifest has all
 //
 // It is written in place, as one sector. A directory without it, or with one that was never written

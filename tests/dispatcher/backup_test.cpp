@@ -98,6 +98,18 @@ TEST_F(Backup, IsRestoredAsOfAnyVersionThatItHas) {
   }
 }
 
+TEST_F(Backup, WhatIsRestoredMissesTheNewestFileOfItsLog) {
+  make_crashed(100);
+  ASSERT_TRUE(backup_database(path(), path("backup"), go_on));
+  ASSERT_TRUE(restore_database(path("backup"), path("restored"), std::nullopt, go_on));
+  const auto log = scan_log(path("restored"), Vid(1), 0);
+  ASSERT_TRUE(log.ok() && log->files.size() > 1);
+  fs::remove(log->files.back().path);
+  const auto opened = Database::open({.path = path("restored"), .mode = OpenMode::kOpen});
+  EXPECT_EQ(opened.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(opened.error().message, HasSubstr("log-"));
+}
+
 TEST_F(Backup, NobodyHasToHearOfItsProgress) {
   make_crashed(3);
   const auto backup = backup_database(path(), path("backup"));

@@ -167,7 +167,7 @@ TEST(BlockFile, NamesWhereAFileEndsThatIsTooShort) {
 
 TEST(BlockFile, SaysWhatIsWrongWithItsHeader) {
   TemporaryDirectory directory;
-  EXPECT_EQ(BlockFile::open(directory.path()).code(), ErrorCode::kNotFound);
+  EXPECT_EQ(BlockFile::open(directory.path()).code(), ErrorCode::kCorrupt);
   created(directory);
   const std::string intact = read_bytes(blocks_path(directory));
   ASSERT_EQ(intact.size(), kFilePageBytes) << "an empty file has only its header";

@@ -51,7 +51,8 @@ void json_of(const std::vector<Result<QueryResult>>& results, const TextSink& si
 }
 
 // One CSV per statement, with an empty line between two; a failed one's is empty, so that the n-th
-// is the n-th statement's for a script that counts empty lines.
+// is the n-th statement's for a script that splits at empty lines (of several lines only texts have
+// any).
 void csv_of(const std::vector<Result<QueryResult>>& results, const TextSink& sink) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (i != 0) sink("\n");

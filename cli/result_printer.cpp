@@ -59,8 +59,9 @@ std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
-std::string csv_value(const ResultArray& array, uint64_t row) {
-  if (array.is_null(row)) return "";
+// `null`: how a NULL is written.
+std::string csv_value(const ResultArray& array, uint64_t row, std::string_view null) {
+  if (array.is_null(row)) return std::string(null);
   const std::string text = text_of(array, row);
   return text.empty() ? "\"\"" : csv_field(text);
 }
@@ -128,10 +129,12 @@ void to_csv(const QueryResult& result, const TextSink& sink) {
     line += (i == 0 ? "" : ",") + csv_field(result.columns[i].name);
   }
   sink(line + '\n');
+  // No row is an empty line, which ends a CSV.
+  const std::string_view null = result.columns.size() == 1 ? "\"\"" : "";
   for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
     line.clear();
     for (size_t i = 0; i < chunk.columns.size(); ++i) {
-      line += (i == 0 ? "" : ",") + csv_value(chunk.columns[i], row);
+      line += (i == 0 ? "" : ",") + csv_value(chunk.columns[i], row, null);
     }
     line += '\n';
     sink(line);

@@ -2,8 +2,8 @@
 //
 //   table   aligned columns, numbers to the right, NULL as "NULL", control characters as escapes,
 //           the number of rows below
-//   CSV     header and rows; NULL is an empty field (alone in its row: an empty line), an empty
-//           string is ""
+//   CSV     header and rows; NULL is an empty field, an empty string is "", and so is NULL where it
+//           would be an empty line, in a result of one column
 //   JSON    {"columns": [{"name": ..., "type": ...}], "rows": [[...], ...], "execute_ms": ...};
 //           numbers are exact: decimals are JSON numbers with all their digits; dates and
 //           timestamps are strings

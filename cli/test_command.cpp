@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kTestExamples =
     "  diptych test tests/sql/*.slt\n\n"
-    "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE\n"
-    "INDEX and INSERT of constants or of a query's rows fill the database; every other statement\n"
-    "is a query. Records between mode skip and mode unskip are skipped, as are those of require\n"
-    "and of any other mode, and counted apart.\n";
+    "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE, DROP, TRUNCATE\n"
+    "and INSERT of values or of a query's rows change the database; every other statement is a\n"
+    "query. Records between mode skip and mode unskip are skipped, as are those of require, of\n"
+    "any other mode and of what only other programs do (restart, sleep), and counted apart.\n";
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');

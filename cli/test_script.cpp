@@ -78,10 +78,23 @@ std::optional<std::string> replaced(std::string_view text, std::string_view name
   }
 }
 
+// What other programs than this one do, a line each: it is skipped, and said.
+bool is_of_others(std::string_view first_word) {
+  constexpr std::string_view kWords[] = {"require",   "require-env", "test-env", "tags",  "restart",
+                                         "reconnect", "sleep",       "set",      "reset", "include",
+                                         "unzip",     "control",     "unload"};
+  return std::ranges::find(kWords, first_word) != std::end(kWords);
+}
+
 // Its record ends with it, whether or not an empty line follows.
 bool is_one_line(std::string_view first_word) {
-  constexpr std::string_view kWords[] = {"require", "mode", "halt", "hash-threshold", "load"};
-  return std::find(std::begin(kWords), std::end(kWords), first_word) != std::end(kWords);
+  constexpr std::string_view kWords[] = {"mode", "halt", "hash-threshold", "load"};
+  return std::ranges::find(kWords, first_word) != std::end(kWords) || is_of_others(first_word);
+}
+
+bool begins_loop(std::string_view first_word) {
+  constexpr std::string_view kWords[] = {"loop", "foreach", "concurrentloop", "concurrentforeach"};
+  return std::ranges::find(kWords, first_word) != std::end(kWords);
 }
 
 class ScriptParser {
@@ -126,7 +139,7 @@ class ScriptParser {
       ++*at;
       return {};
     }
-    if (first == "loop" || first == "foreach") return loop(lines, at);
+    if (begins_loop(first)) return loop(lines, at);
     const size_t begin = *at;
     ++*at;
     while (!is_one_line(first) && *at < lines.size() && !is_blank(lines[*at])) ++*at;
@@ -139,7 +152,10 @@ class ScriptParser {
       left_out_ = words[1] == "skip";
       return {};
     }
-    if (first == "require" || first == "mode") {
+    // Another engine's database file.
+    const bool loads_database =
+        first == "load" && (words.size() == 2 || (words.size() > 2 && words[1].ends_with(".db")));
+    if (is_of_others(first) || first == "mode" || loads_database) {
       skip(line);
       return {};
     }
@@ -267,7 +283,7 @@ class ScriptParser {
     for (int depth = 1; depth > 0; ++end) {
       if (end == lines.size()) return wrong(line, "its endloop is missing");
       const std::string_view first = first_word_of(lines[end].text);
-      if (first == "loop" || first == "foreach") ++depth;
+      if (begins_loop(first)) ++depth;
       if (first == "endloop") --depth;
     }
     const size_t begin = std::exchange(*at, end);
@@ -300,7 +316,7 @@ class ScriptParser {
 
   static Result<std::vector<std::string>> loop_values(const Line& line, const Words& words) {
     std::vector<std::string> values;
-    if (words.front() == "foreach") {
+    if (words.front().ends_with("foreach")) {
       if (words.size() < 3) return wrong(line, "foreach wants a name and values");
       values.assign(words.begin() + 2, words.end());
       return values;

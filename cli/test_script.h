@@ -16,9 +16,11 @@
 //              a label. `hash-threshold` is read and needs nothing. `loop VAR
 //              FIRST END` (END excluded) and `foreach VAR WORD...` repeat what stands before their
 //              `endloop`, with ${VAR} replaced: a limited number of rounds, and of bytes.
-// Skipped      `require`, any `mode`, and the records between `mode skip` and `mode unskip` (or the
-//              end), where anything may stand: they are about the engine that the file is from, so
-//              they are records of their own, and the file goes on.
+//              `concurrentloop` and `concurrentforeach` are such loops.
+// Skipped      `require`, any `mode`, lines that only other programs understand (`restart`, `set`,
+//              `load` of a database file), and the records between `mode skip` and `mode unskip`
+//              (or the end), where anything may stand: they are about the engine that the file is
+//              from, so they are records of their own, and the file goes on.
 // Of our own   `load TABLE FILE.csv`, relative to the script.
 // Errors       kSyntaxError with the line.
 

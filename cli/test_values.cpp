@@ -1,11 +1,15 @@
 #include "cli/test_values.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <md5.h>
+#include <re2/re2.h>
 
 namespace diptych::cli {
 namespace {
@@ -58,6 +62,14 @@ std::string real(const base::Value& value) {
   return base::to_string(value);
 }
 
+std::optional<double> number_of(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (text.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 std::string test_value(const base::Value& value, char type) {
@@ -66,6 +78,21 @@ std::string test_value(const base::Value& value, char type) {
   if (type == 'I') return whole(value);
   if (type == 'R') return real(value);
   return base::to_string(value);
+}
+
+bool is_expected(const std::string& shown, const std::string& expected, Exactness exactness) {
+  if (shown == expected) return true;
+  for (const std::string_view mark : {"<REGEX>:", "<!REGEX>:"}) {
+    if (!expected.starts_with(mark)) continue;
+    const RE2 regex("(?s)" + expected.substr(mark.size()), RE2::Quiet);
+    return regex.ok() && RE2::FullMatch(shown, regex) == (mark[1] == 'R');
+  }
+  if (shown == "true" || shown == "false") return expected == (shown == "true" ? "1" : "0");
+  const std::optional<double> number = number_of(shown);
+  const std::optional<double> wanted = number_of(expected);
+  if (!number || !wanted) return false;
+  if (exactness == Exactness::kExact) return *number == *wanted;
+  return std::abs(*number - *wanted) <= std::abs(*wanted) * 0.01 + 1e-8;
 }
 
 std::vector<std::string> sorted_values(TestRows rows, TestSort sort) {

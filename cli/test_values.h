@@ -4,6 +4,9 @@
 //   text     (empty) where it is; a       R   3 digits after the point
 //            character that does not      T   as SQL shows it; decimals keep all digits
 //            print is @
+//
+// That is sqlite's format. In DuckDB's the letters say nothing: a value is as SQL shows it, where
+// true is 1, numbers are the same whatever their digits, and doubles within a hundredth.
 
 #pragma once
 
@@ -17,6 +20,11 @@ namespace diptych::cli {
 
 // `type` is one of T, I, R.
 std::string test_value(const base::Value& value, char type);
+
+// Whether a value as SQL shows it is the expected one in DuckDB's format: also by <REGEX>: or
+// <!REGEX>: and an expression.
+enum class Exactness : uint8_t { kExact, kNear };  // of numbers
+bool is_expected(const std::string& shown, const std::string& expected, Exactness exactness);
 
 using TestRows = std::vector<std::vector<std::string>>;
 

@@ -29,14 +29,18 @@ TEST(InsertStatement, RowsAreConstants) {
   EXPECT_THAT(insert->rows[5], ElementsAre(Value(Text("7")), Value(Text(".5"))));
 }
 
+TEST(InsertStatement, ValuesWithOtherExpressionsAreAQuery) {
+  const auto insert = parse_insert("INSERT INTO t (a) VALUES (1), (1 + 2), (now())");
+  ASSERT_TRUE(insert) << insert.error().to_string();
+  EXPECT_EQ(insert->query, std::string(18, ' ') + "VALUES (1), (1 + 2), (now())");
+  EXPECT_TRUE(insert->rows.empty());
+  EXPECT_THAT(insert->columns, ElementsAre("a"));
+}
+
 TEST(InsertStatement, WhatIsNoConstantIsRefusedWithItsPlace) {
   const std::pair<const char*, const char*> wrong[] = {
       {"INSERT t VALUES (1)", "\"into\" is expected (line 1, column 8)"},
       {"INSERT INTO t VALUES 1", "\"(\" is expected (line 1, column 22)"},
-      {"INSERT INTO t\nVALUES (1 + 2)",
-       "an expression in VALUES is not supported by test scripts (line 2, column 11)"},
-      {"INSERT INTO t VALUES (now())",
-       "an expression in VALUES is not supported by test scripts (line 1, column 23)"},
       {"INSERT INTO t FROM u", "\"values\" is expected (line 1, column 15)"},
       {"INSERT INTO t VALUES (1,)", "a constant is expected (line 1, column 25)"},
       {"INSERT INTO t VALUES (-'1')", "a number is expected (line 1, column 24)"},

@@ -83,7 +83,8 @@ TEST(ResultTable, IntervalsAreTextsOfTheirOwnType) {
             " 1 year 2 mons -3 days +00:00:01.5\n"
             " NULL\n"
             "(2 rows)\n");
-  EXPECT_EQ(whole_text(to_csv, result), "age\n1 year 2 mons -3 days +00:00:01.5\n\n");
+  EXPECT_EQ(whole_text(to_csv, result), "age\n1 year 2 mons -3 days +00:00:01.5\n\"\"\n")
+      << "an empty line ends a CSV";
   const auto json = nlohmann::json::parse(whole_text(to_json, result));
   EXPECT_EQ(json["columns"][0]["type"], "INTERVAL");
   EXPECT_EQ(json["rows"][0][0], "1 year 2 mons -3 days +00:00:01.5");

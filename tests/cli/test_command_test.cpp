@@ -52,6 +52,18 @@ TEST_F(TestRuns, AnInsertTakesAQuerysRows) {
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
 }
 
+// As DuckDB's own files have it: whatever a value's type, the letter is I.
+TEST_F(TestRuns, ValuesAreComparedInEitherFormat) {
+  const Outcome outcome = run_script(
+      "statement ok\nINSERT INTO t VALUES (1 + 2, 7 / 2.0, lower('ABC'))\n\n"
+      "query IIII rowsort\nSELECT a, b, c, a > 1 FROM t\n----\n"
+      "1\t10.5\tx\t0\n2\tNULL\tNULL\t1\n3\t3.5\t<REGEX>:a.*\t1\n\n"
+      "query I\nSELECT sqrt(2.0)\n----\n1.41421\n\n"
+      "query I\nSELECT 1.5\n----\n1\n\n"
+      "query TR\nSELECT a > 1, b FROM t WHERE a = 1\n----\nfalse\t10.500\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
 TEST_F(TestRuns, AFailureIsToldWithItsPlaceAndBothResults) {
   const Outcome outcome = run_script("query I\nSELECT a FROM t ORDER BY a DESC\n----\n1\n2\n");
   EXPECT_EQ(outcome.code, 1);
@@ -77,6 +89,9 @@ TEST_F(TestRuns, EachKindOfFailureIsOne) {
       {"statement count 2\nINSERT INTO t (a) VALUES (3)\n", "expected 2 rows\n  actual: 1"},
       {"statement count 1\nSELECT a FROM t\n", "expected 1 rows\n  actual: 2"},
       {"statement error NO SUCH\nSELECT zz FROM t\n", "expected an error with: NO SUCH"},
+      {"query I\nSELECT b FROM t WHERE a = 1\n----\n10.4\n", "actual:\n    10"},
+      {"query I\nSELECT a = 1 FROM t WHERE a = 1\n----\n0\n", "actual:\n    1"},
+      {"statement ok\nINSERT INTO t VALUES (1 + zz)\n", "(line 1, column 27: \"zz\")"},
       {"statement ok\nDELETE FROM t\n", "DELETE is not supported"},
       {"statement ok\nDROP VIEW t\n", "DROP of other things than tables"},
       {"query I nosort one\nSELECT 1 FROM t WHERE a = 1\n\n"

@@ -144,6 +144,19 @@ TEST(TestScript, RequireAndModeAreRecordsThatAreSkipped) {
   EXPECT_EQ(records[2].sql, "A");
 }
 
+TEST(TestScript, WhatOnlyOtherProgramsDoIsSkipped) {
+  const auto records = records_of(
+      "restart\nset seed 1\nload a.db readonly\nload a a.csv\n"
+      "require-env HOME\nsleep 1 second\n\nstatement ok\nA\n\n"
+      "concurrentloop i 0 2\n\nstatement ok\nB ${i}\n\nendloop\n");
+  ASSERT_EQ(records.size(), 9U);
+  for (const size_t i : {0, 1, 2, 4, 5}) EXPECT_EQ(records[i].kind, TestRecordKind::kSkipped);
+  EXPECT_EQ(records[2].sql, "load a.db readonly");
+  EXPECT_EQ(records[3].kind, TestRecordKind::kLoad);
+  EXPECT_EQ(records[6].sql, "A");
+  EXPECT_EQ(records[8].sql, "B 1");
+}
+
 TEST(TestScript, ARecordOfOneLineNeedsNoEmptyLineBehindIt) {
   const auto records = records_of(
       "require icu\nload a a.csv\nhash-threshold 8\nload b b.csv\nstatement ok\nA\n\n"

@@ -57,6 +57,29 @@ TEST(TestValues, HashesAreMd5OfLines) {
             "2 values hashing to 9dce71ae2b0cc864ae10275348fe01f7");
 }
 
+TEST(TestValues, InDuckDbsFormatTheLettersSayNothing) {
+  const auto is_exactly = [](const char* shown, const char* expected) {
+    return is_expected(shown, expected, Exactness::kExact);
+  };
+  EXPECT_TRUE(is_exactly("1.5", "1.5"));
+  EXPECT_TRUE(is_exactly("1.50", "1.5"));
+  EXPECT_FALSE(is_exactly("1.5", "1"));
+  EXPECT_FALSE(is_exactly("1.5", "1.5x"));
+  EXPECT_FALSE(is_exactly("1.5", ""));
+  EXPECT_TRUE(is_exactly("true", "1"));
+  EXPECT_TRUE(is_exactly("false", "0"));
+  EXPECT_FALSE(is_exactly("false", "1"));
+  EXPECT_FALSE(is_exactly("NULL", "0"));
+  EXPECT_FALSE(is_exactly("0.3333333", "0.333"));
+  EXPECT_TRUE(is_expected("0.3333333", "0.333", Exactness::kNear));
+  EXPECT_FALSE(is_expected("0.3333333", "0.34", Exactness::kNear));
+  EXPECT_TRUE(is_exactly("a\nb", "<REGEX>:a.b"));
+  EXPECT_FALSE(is_exactly("a\nb", "<REGEX>:a"));
+  EXPECT_TRUE(is_exactly("a\nb", "<!REGEX>:a"));
+  EXPECT_FALSE(is_exactly("a", "<REGEX>:("));
+  EXPECT_FALSE(is_exactly("a", "<!REGEX>:("));
+}
+
 TEST(TestValues, ExpectedAreRowsWithTabsOrAValueALine) {
   EXPECT_THAT(expected_values({"b\t1", "a\t2"}, 2, TestSort::kRows),
               ElementsAre("a", "2", "b", "1"));

@@ -1,5 +1,7 @@
 #include "base/types.h"
 
+#include <stdexcept>
+
 #include <fmt/format.h>
 
 namespace diptych::base {
@@ -18,6 +20,10 @@ std::string DataType::to_string() const {
     case TypeKind::kVarchar: return length == 0 ? "TEXT" : fmt::format("VARCHAR({})", length);
   }
   return "?";
+}
+
+void throw_as_null_cell() {
+  throw std::logic_error("the value of a cell is read that is NULL");
 }
 
 }  // namespace diptych::base

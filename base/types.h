@@ -183,6 +183,9 @@ using Varchar = typename detail::VarcharCell<N, N <= kInlineStringBytesMax>::typ
 template <uint32_t N>
 using Char = typename detail::CharCell<N, N <= kInlineStringBytesMax>::type;
 
+// std::logic_error: a null cell has no value to read.
+[[noreturn]] void throw_as_null_cell();
+
 // A cell of a column without NOT NULL.
 template <class Cell>
 struct Nullable {
@@ -192,8 +195,10 @@ struct Nullable {
   Nullable() = default;
   Nullable(Cell cell) : value(cell), is_null(false) {}  // NOLINT: by design
   bool has_value() const { return !is_null; }
+  // As a Result's: it aborts a procedure that has not looked, and the database lives.
   const Cell& operator*() const {
-    DIPTYCH_DCHECK(!is_null, "a null cell has no value");
+    if (is_null) [[unlikely]]
+      throw_as_null_cell();
     return value;
   }
   bool operator==(const Nullable& other) const {

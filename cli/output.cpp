@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -9,7 +10,23 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "cli/one_line.h"
+
 namespace diptych::cli {
+namespace {
+
+// Its lines, without control characters: a procedure's own text may have any.
+std::string on_lines(std::string_view text) {
+  std::string lines;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines += (at == 0 ? "" : "\n") + on_one_line(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
 
 void occupy_standard_descriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -79,12 +96,13 @@ ExitCode print_done(std::string_view text) {
 
 ExitCode fail(const base::Error& error) {
   const std::string_view state = error.state.view();
-  say(fmt::format("diptych: {}{}{}\n", state, state.empty() ? "" : ": ", error.to_string()));
+  say(fmt::format("diptych: {}{}{}\n", state, state.empty() ? "" : ": ",
+                  on_lines(error.to_string())));
   return ExitCode::kFailed;
 }
 
 ExitCode fail_statement(const base::Error& error) {
-  say(fmt::format("diptych: {}: {}\n", error.sqlstate(), error.to_string()));
+  say(fmt::format("diptych: {}: {}\n", error.sqlstate(), on_lines(error.to_string())));
   return ExitCode::kFailed;
 }
 

@@ -121,7 +121,7 @@ consteval void put_text(char (&room)[kRoom], const char (&text)[kBytes]) {
 
 // The C++ library whose types cross the border: std::string, std::function, std::vector.
 #ifdef _GLIBCXX_DEBUG
-#define DIPTYCH_CXX_LIBRARY_MODE "debug"
+#define DIPTYCH_CXX_LIBRARY_MODE " debug"
 #else
 #define DIPTYCH_CXX_LIBRARY_MODE ""
 #endif

@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class CallProgram : public testing::Test {
  protected:
@@ -88,6 +89,18 @@ TEST_F(CallProgram, WhatFailsSaysWhyAndChangesNothing) {
   EXPECT_EQ(
       run({"query", bank_, "--format", "csv", "-c", "SELECT sum(balance) AS s FROM account"}).out,
       "s\n150.00\n");
+}
+
+TEST_F(CallProgram, NoErrorHasControlCharacters) {
+  const Outcome failed = call({"open_account", "9", "7", std::string(50, '\x1b'), "1"});
+  EXPECT_EQ(failed.code, 1);
+  const Outcome unknown = run({"query", bank_, "-c", "SELECT \"a\x1b[31m\rb\""});
+  EXPECT_EQ(unknown.code, 1);
+  for (const Outcome& outcome : {failed, unknown}) {
+    EXPECT_THAT(outcome.err, HasSubstr("\\x1b"));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
+    EXPECT_EQ(outcome.err.find('\r'), std::string::npos);
+  }
 }
 
 TEST_F(CallProgram, BehindTwoDashesAnythingIsAnArgument) {

@@ -292,6 +292,19 @@ TEST(ProcedureMisuse, RowsThatAScanLooksAtCount) {
   }
 }
 
+TEST(ProcedureMisuse, ReadingANullCellAbortsAndNamesTheProcedure) {
+  Bank bank;
+  fill(&bank, 1);
+  const base::Nullable<int64_t> cell;
+  const auto outcome = bank.run([&](Transaction&) -> Result<void> {
+    if (*cell == 0) return {};
+    return {};
+  });
+  EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+  EXPECT_EQ(outcome.error().message,
+            "procedure \"script\" threw: the value of a cell is read that is NULL");
+}
+
 TEST(ProcedureMisuse, ThrowingOutOfAScanRollsBackAndNamesTheProcedure) {
   for (const uint32_t workers : {1U, 2U}) {
     for (const bool ordered : {true, false}) {

@@ -20,6 +20,8 @@ def crash_test():
 
 
 SECOND = 1_000_000
+MIB = 2**20
+EXTENT = 16 * MIB
 
 
 def life(memory, disk):
@@ -38,15 +40,35 @@ class CrashSoakTest(unittest.TestCase):
 
     def test_what_stays_is_right(self):
         # Memory is taken at first, and disk space for a while, now and then.
-        samples = life(lambda s: 100 + min(s, 24) * 40, lambda s: 500 + 300 * (s % 10 > 2))
-        self.assertEqual(self.wrong(samples, (500, 510, 900, 500, 600) * 2), [])
-        self.assertEqual(self.wrong(samples, (500, 900)), [])  # too few to tell
+        samples = life(lambda s: 100 + min(s, 24) * 40,
+                       lambda s: (500 + 300 * (s % 10 > 2)) * MIB)
+        closed = [MIB * size for size in (500, 510, 900, 500, 600)]
+        self.assertEqual(self.wrong(samples, closed * 2), [])
+        self.assertEqual(self.wrong(samples, [MIB * 500, MIB * 900]), [])  # too few to tell
 
     def test_what_grows_is_said(self):
         stays = lambda s: 500
         self.assertIn("memory", self.wrong(life(lambda s: 1000 + 3 * s, stays))[0])
-        self.assertIn("disk", self.wrong(life(stays, lambda s: 500 + 3 * s + s % 10))[0])
-        closed = (500, 900, 510, 900, 520, 700, 900, 710, 720, 900)
+        grows = lambda s: (500 + 4 * s + s % 10) * MIB
+        self.assertIn("disk", self.wrong(life(stays, grows))[0])
+        closed = [MIB * size for size in (500, 900, 510, 900, 520, 700, 900, 710, 720, 900)]
+        self.assertIn("closed", self.wrong(life(stays, stays), closed)[0])
+
+    def test_a_step_of_the_files_is_no_growth(self):
+        stays = lambda s: 500
+        steps = lambda count: lambda s: 100 * MIB + (s >= 50) * count * EXTENT
+        closed = lambda count: [steps(count)(s) for s in range(0, 100, 10)]
+        for count in (1, 2, 3):
+            self.assertEqual(self.wrong(life(stays, steps(count)), closed(count)), [], count)
+        wrong = self.wrong(life(stays, steps(4)), closed(4))
+        self.assertEqual([words.split(" grows")[0] for words in wrong],
+                         ["disk", "disk when closed"])
+
+    def test_steps_that_go_on_are_growth(self):
+        stays = lambda s: 500
+        steps = lambda s: 100 * MIB + s // 10 * EXTENT
+        self.assertIn("disk", self.wrong(life(stays, steps))[0])
+        closed = [steps(s) for s in range(0, 200, 10)]
         self.assertIn("closed", self.wrong(life(stays, stays), closed)[0])
 
     def test_a_short_life_may_still_take_memory(self):

@@ -5,7 +5,8 @@
 // a client's newest acknowledgements: what a crash loses is what came last.
 //
 // Before a backup begins, its maker notes how far all were, and once it is there, that it is: what
-// they had been told by then has to be in it.
+// they had been told by then has to be in it. What was asked for and not answered may have been
+// done or not; of a backup, whatever was asked for until the end.
 
 #pragma once
 
@@ -40,6 +41,7 @@ struct Ack {
 struct Told {
   std::array<std::vector<Ack>, kClients> acks;  // in the order in which the client got them
   std::array<int64_t, kThingsMax> newest = {};  // 0: none
+  std::array<int64_t, kThingsMax> asked = {};   // the newest until the process died; 0: none
 };
 
 class AckBoard {
@@ -74,8 +76,12 @@ class AckBoard {
     return shared_->slots[client].count.load(std::memory_order_acquire);
   }
 
-  // One more of the things that go on beside the clients, each kind with one writer; `newest`: its
-  // number, from 1, where they have numbers.
+  // Before one of the things that go on beside the clients, where they have numbers, from 1.
+  void ask(size_t kind, int64_t number) {
+    // relaxed: read when the process is dead.
+    shared_->asked[kind].store(number, std::memory_order_relaxed);
+  }
+  // One more of them is done, each kind with one writer; `newest`: its number.
   void count(size_t kind, int64_t newest = 0) {
     // relaxed: read when the process is dead, but for newest, which has to be true at any time.
     shared_->newest[kind].store(newest, std::memory_order_relaxed);
@@ -111,6 +117,7 @@ class AckBoard {
     Slot slots[kClients];
     std::atomic<uint64_t> counts[kThingsMax];
     std::atomic<int64_t> newest[kThingsMax];
+    std::atomic<int64_t> asked[kThingsMax];
     Moment begun;  // writer: who makes backups, as of the next
     Moment backed_up;
     char failure[1024];
@@ -129,12 +136,17 @@ class AckBoard {
     Told told;
     for (size_t i = 0; i < kClients; ++i) {
       const uint64_t written = acknowledged(i);
-      const uint64_t first = written > kAcksKept ? written - kAcksKept : 0;
+      // Without the oldest: the next may have been on its way to its place.
+      const uint64_t first = written >= kAcksKept ? written - kAcksKept + 1 : 0;
       for (uint64_t at = first; at < moment.counts[i]; ++at) {
         told.acks[i].push_back(shared_->slots[i].acks[at % kAcksKept]);
       }
     }
     std::copy_n(moment.newest, kThingsMax, told.newest.begin());
+    for (size_t i = 0; i < kThingsMax; ++i) {
+      // relaxed: as in ask().
+      told.asked[i] = shared_->asked[i].load(std::memory_order_relaxed);
+    }
     return told;
   }
 

@@ -3,7 +3,8 @@
 // transactions that erase an old batch; a table and an index now and then; checkpoints; backups.
 //
 // A batch of rows is there with all of its rows, or with none. Batches are loaded and erased in the
-// order of their numbers, so that what is there are all from one to another.
+// order of their numbers, so that what is there are all from one to another. So are tables made and
+// dropped: a life first ends what the one before it had begun.
 
 #include <chrono>
 #include <filesystem>
@@ -111,8 +112,11 @@ class SoakWorkload : public Workload {
 
   Result<void> check(const Told& told, Findings* findings) override {
     if (auto checked = tpcc_->check(told, findings); !checked) return checked;
-    for (size_t i = 0; i < kThingsMax; ++i) newest_[i] = std::max(newest_[i], told.newest[i]);
-    check_tables(findings);
+    for (size_t i = 0; i < kThingsMax; ++i) {
+      newest_[i] = std::max(newest_[i], told.newest[i]);
+      asked_[i] = std::max(asked_[i], told.asked[i]);
+    }
+    if (auto checked = check_tables(findings); !checked) return checked;
     return check_batches(findings);
   }
 
@@ -160,6 +164,7 @@ class SoakWorkload : public Workload {
       if (auto loaded = load(batch); !loaded) return loaded;
       board->count(kSoakLoads, batch);
       for (; first <= batch - kBatchesKept; ++first) {
+        board->ask(kSoakErasures, first);
         const auto erased = database_->call(erase_, {first}).get();
         if (!erased && erased.code() != ErrorCode::kNotFound) return erased.error();
         if (erased) board->count(kSoakErasures, first);
@@ -172,13 +177,7 @@ class SoakWorkload : public Workload {
     std::vector<LoadedRow> rows;
     for (int32_t number = 0; number < kBatchRows; ++number)
       rows.push_back({batch, number, {"loaded"}});
-    bool given = false;
-    auto loaded = database_->load(table_, [&]() -> Result<dispatcher::RowBatch> {
-      if (std::exchange(given, true)) return dispatcher::RowBatch{};
-      return dispatcher::RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
-    });
-    if (!loaded) return loaded.error();
-    return {};
+    return load_rows(table_, rows);
   }
 
   Result<void> run_checkpoints(uint64_t seed, AckBoard* board) {
@@ -190,71 +189,104 @@ class SoakWorkload : public Workload {
     }
   }
 
-  // At least one, so that the last that is whole is never far behind.
+  // At least one, so that the last that is whole is never far behind. One that is being removed has
+  // another name: what has the name is whole.
   Result<void> run_backups(uint64_t seed, AckBoard* board) {
     namespace fs = std::filesystem;
     std::mt19937_64 random(seed);
     const std::string making = backup_ + ".new";
+    const std::string going = backup_ + ".old";
     while (true) {
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 10'000));
-      fs::remove_all(making);
+      for (const std::string& left : {making, going}) fs::remove_all(left);
       board->begin_backup();
       if (auto done = database_->backup(making); !done) return done.error();
-      fs::remove_all(backup_);
+      if (fs::exists(backup_)) fs::rename(backup_, going);
       fs::rename(making, backup_);
       board->end_backup();
       board->count(kSoakBackups);
     }
   }
 
+  // They have the numbers that follow that of `loaded`. What the last life may have left half done
+  // comes first: its newest table, and then all that are to be dropped.
   Result<void> make_tables(AckBoard* board) {
-    while (true) {
-      const auto number = static_cast<int64_t>(database_->catalog().table_count());
-      auto made = database_->execute_ddl(fmt::format(
-          "CREATE TABLE t{0} (a INT NOT NULL PRIMARY KEY, b VARCHAR(20)); CREATE INDEX t{0}_b ON "
-          "t{0} (b, a);",
-          number));
-      if (!made) return made;
+    const base::Catalog& catalog = database_->catalog();
+    const int64_t first = int64_t{table_.value} + 1;
+    auto number = static_cast<int64_t>(catalog.table_count());
+    auto oldest = first;
+    while (oldest < number && catalog.find_table(fmt::format("t{}", oldest)) == nullptr) ++oldest;
+    if (number > first) {
+      if (auto ended = make_table(number - 1); !ended) return ended;
+    }
+    for (;; ++number) {
+      if (auto made = make_table(number); !made) return made;
       board->count(kSoakTables, number);
-      if (auto loaded = load_made(number); !loaded) return loaded;
-      auto dropped =
-          database_->execute_ddl(fmt::format("DROP TABLE IF EXISTS t{}", number - kTablesKept));
-      if (!dropped) return dropped;
+      for (; oldest <= number - kTablesKept; ++oldest) {
+        board->ask(kSoakDrops, oldest);
+        auto dropped = database_->execute_ddl(fmt::format("DROP TABLE t{}", oldest));
+        if (!dropped) return dropped;
+        board->count(kSoakDrops, oldest);
+      }
       std::this_thread::sleep_for(kTablePause);
     }
   }
 
-  Result<void> load_made(int64_t number) {
+  // What of it is missing: each statement is whole, and so is the load, but not all together.
+  Result<void> make_table(int64_t number) {
+    const std::string name = fmt::format("t{}", number);
+    const bool is_new = database_->catalog().find_table(name) == nullptr;
+    auto made = database_->execute_ddl(
+        fmt::format("CREATE TABLE IF NOT EXISTS t{0} (a INT NOT NULL PRIMARY KEY, b VARCHAR(20)); "
+                    "CREATE INDEX IF NOT EXISTS t{0}_b ON t{0} (b, a);",
+                    number));
+    if (!made) return made;
+    // A new one needs no query, which would wait for those that run.
+    if (!is_new) {
+      auto there = first_integer(database_, "SELECT count(*) FROM " + name);
+      if (!there) return there.error();
+      if (*there != 0) return {};
+    }
     std::vector<MadeRow> rows;
     for (int32_t a = 0; a < kMadeRows; ++a) rows.push_back({a, base::Varchar<20>("made")});
+    return load_rows(database_->catalog().find_table(name)->id, rows);
+  }
+
+  // In one batch.
+  template <typename Row>
+  Result<void> load_rows(base::TableId table, const std::vector<Row>& rows) {
     bool given = false;
-    auto loaded = database_->load(
-        database_->catalog().find_table(fmt::format("t{}", number))->id,
-        [&]() -> Result<dispatcher::RowBatch> {
-          if (std::exchange(given, true)) return dispatcher::RowBatch{};
-          return dispatcher::RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
-        });
+    auto loaded = database_->load(table, [&]() -> Result<dispatcher::RowBatch> {
+      if (std::exchange(given, true)) return dispatcher::RowBatch{};
+      return dispatcher::RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
+    });
     return loaded ? Result<void>() : loaded.error();
   }
 
-  // They have the numbers that follow that of `loaded`. One of which nobody was told may have no
-  // index: each statement is whole, not both. Nor is it known of the next two to go whether they
-  // have, of a backup before which more came than its count says.
-  void check_tables(Findings* findings) {
-    const base::Catalog& catalog = database_->catalog();
-    const auto last = newest_[kSoakTables];
-    for (int64_t number = int64_t{table_.value} + 1; number <= last; ++number) {
-      const base::TableSchema* const table = catalog.find_table(fmt::format("t{}", number));
-      const int64_t age = last - number;
-      if (age == kTablesKept || age == kTablesKept - 1) continue;
-      const bool should_be_there = age < kTablesKept;
-      const bool is_whole = table != nullptr && (age != 0 || table->indexes.size() == 2);
-      if (should_be_there ? is_whole : table == nullptr) continue;
+  // One whose making was answered is whole until a DROP is asked for, and gone once that is
+  // answered. In between it may be gone or whole.
+  Result<void> check_tables(Findings* findings) {
+    const auto lose = [&](const std::string& what) {
       ++findings->lost;
-      findings->words.push_back(
-          fmt::format("table t{} {}", number,
-                      should_be_there ? "or its index is not there" : "is there, and was dropped"));
+      findings->words.push_back(what);
+    };
+    for (int64_t number = int64_t{table_.value} + 1; number <= newest_[kSoakTables]; ++number) {
+      const auto* const table = database_->catalog().find_table(fmt::format("t{}", number));
+      if (table == nullptr) {
+        if (number > asked_[kSoakDrops]) lose(fmt::format("table t{} is not there", number));
+        continue;
+      }
+      if (number <= newest_[kSoakDrops]) {
+        lose(fmt::format("table t{} is there, and was dropped", number));
+        continue;
+      }
+      auto rows = first_integer(database_, fmt::format("SELECT count(*) FROM t{}", number));
+      if (!rows) return rows.error();
+      if (table->indexes.size() == 2 && *rows == kMadeRows) continue;
+      lose(fmt::format("table t{} has {} indexes and {} rows", number, table->indexes.size(),
+                       *rows));
     }
+    return {};
   }
 
   Result<void> check_batches(Findings* findings) {
@@ -271,11 +303,10 @@ class SoakWorkload : public Workload {
       findings->words.push_back(fmt::format("batch {} is there, {} and those before were erased",
                                             first, newest_[kSoakErasures]));
     }
-    // One erasure may have come that nobody was told of.
-    if (first > newest_[kSoakErasures] + 2) {
+    if (first > asked_[kSoakErasures] + 1) {
       ++findings->lost;
-      findings->words.push_back(fmt::format(
-          "batch {} is the first, {} and those before were erased", first, newest_[kSoakErasures]));
+      findings->words.push_back(fmt::format("batch {} is the first, {} was the last to be erased",
+                                            first, asked_[kSoakErasures]));
     }
     newest_[kSoakErasures] = std::max(newest_[kSoakErasures], first - 1);
     for (int64_t batch = first; batch <= last; ++batch) {
@@ -291,6 +322,7 @@ class SoakWorkload : public Workload {
   Database* database_ = nullptr;
   const std::string backup_;
   std::array<int64_t, kThingsMax> newest_ = {};  // ever acknowledged
+  std::array<int64_t, kThingsMax> asked_ = {};   // ever
   base::TableId table_;
   dispatcher::ProcedureRef<EraseBatch, Nothing> erase_;
 };

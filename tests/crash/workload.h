@@ -19,8 +19,8 @@ struct Findings {
   std::vector<std::string> words;
 };
 
-// What the soak does beside the clients: places on the board. Loads, erasures and tables have
-// numbers; the first kSoakThreads have a thread of their own.
+// What the soak does beside the clients: places on the board. Loads, erasures, tables and drops of
+// tables have numbers; the first kSoakThreads have a thread of their own.
 enum SoakThing : size_t {
   kSoakQueries,
   kSoakLongQueries,
@@ -29,7 +29,8 @@ enum SoakThing : size_t {
   kSoakCheckpoints,
   kSoakBackups,
   kSoakThreads,
-  kSoakErasures = kSoakThreads
+  kSoakErasures = kSoakThreads,
+  kSoakDrops
 };
 
 class Workload {

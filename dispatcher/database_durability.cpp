@@ -80,11 +80,14 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
 base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
   auto saved = checkpoints.save();
   if (saved) return saved;
+  const char* until = "save() or checkpoint() succeeds";
+  // Since it was asked whether it has.
+  if (!check_log()) until = "the database is opened anew, without it unless a save succeeds before";
+  if (!olap_dispatcher->check_replica()) until = "the database is opened anew, without it";
   const base::Error error = saved.error().within(
       fmt::format("it is done, but could not be saved, and the log does not have it; calls are "
                   "refused until {}",
-                  olap_dispatcher->check_replica() ? "save() or checkpoint() succeeds"
-                                                   : "the database is opened anew, without it"));
+                  until));
   log->suspend(error);
   return error;
 }

@@ -59,6 +59,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
   state_->checkpoints.get_ahead();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
+  if (auto usable = state_->check_log(); !usable) return usable.error();
   try {
     return state_->load(held, table, next);
   } catch (const std::bad_alloc&) {

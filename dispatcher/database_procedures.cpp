@@ -87,6 +87,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   // The log's calls must meet the code that they met: from here on it is another.
   if (state_->log != nullptr && state_->modules.has((*library)->name())) {
     if (state_->log_replay.is_done()) {
+      if (auto usable = state_->check_log(); !usable) return usable.error();
       state_->backups.cut_log(held, state_->log.get(), state_->engine.last_vid());
       if (auto saved = state_->checkpoints.save(); !saved) return saved.error();
     }

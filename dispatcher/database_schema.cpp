@@ -185,6 +185,7 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto open = state_->check_open(held); !open) return open;
   // Else it could never be saved, and calls would end for it.
   if (auto usable = state_->olap_dispatcher->check_replica(); !usable) return usable;
+  if (auto usable = state_->check_log(); !usable) return usable;
   try {
     return state_->apply_script(held, script, *statements);
   } catch (const std::bad_alloc&) {

@@ -148,6 +148,11 @@ struct Database::State {
   // Saves a change that the log does not have, or no more: where it fails, calls are refused until
   // another save succeeds.
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
+  // kIo where the log has failed for good: no transaction comes that could use what is changed, and
+  // the disk would hardly take the save.
+  base::Result<void> check_log() const {
+    return log == nullptr ? base::Result<void>() : log->check();
+  }
   // What is in memory may be neither in the log nor saved, and there is no memory to say more.
   base::Error lose_memory_unlogged(const BatchGate::Exclusive& gate_held);
   base::Result<void> apply_script(const BatchGate::Exclusive& gate_held, std::string_view script,

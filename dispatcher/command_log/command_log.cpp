@@ -209,6 +209,12 @@ std::optional<base::Error> CommandLog::refusal() const {
   return failure_ ? failure_ : suspension_ ? suspension_ : stall_;
 }
 
+base::Result<void> CommandLog::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return *failure_;
+  return {};
+}
+
 void CommandLog::update_refusal() {
   // release: pairs with the acquire in refuses.
   refuses_.store(failure_ || suspension_ || stall_, std::memory_order_release);
@@ -522,6 +528,7 @@ void CommandLog::fail(const base::Error& error) {
                   "opened anew ({}); whether one that was under way is kept is not known",
                   error.to_string()));
   update_refusal();
+  base::notify("{}", failure_->message);
 }
 
 void CommandLog::finish_group(const base::Result<void>& written) {

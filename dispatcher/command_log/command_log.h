@@ -116,6 +116,8 @@ class CommandLog {
   }
   // What calls are refused with at the moment: kIo for good, kNoSpace until there is space.
   std::optional<base::Error> refusal() const;
+  // kIo once the log has failed for good.
+  base::Result<void> check() const;
   bool refuses() const {
     // acquire: pairs with the release in refuse; the error is there.
     return refuses_.load(std::memory_order_acquire);

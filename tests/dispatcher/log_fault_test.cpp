@@ -1,5 +1,5 @@
 // A disk that refuses: a full one that has space again, or does not, one that is slow, or
-// read-only, and a write or sync that fails for good.
+// read-only; and changes that cannot be saved.
 
 #include <array>
 #include <atomic>
@@ -7,19 +7,16 @@
 #include <future>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "tests/dispatcher/bank_fixture.h"
-#include "tests/dispatcher/step_counter.h"
+#include "tests/dispatcher/log_fault_fixture.h"
 #include "tests/sanitizers.h"
 
 namespace diptych::dispatcher {
@@ -28,34 +25,6 @@ namespace {
 using base::ErrorCode;
 using storage::FileStep;
 using ::testing::HasSubstr;
-
-bool is_thread_of_the_log() {
-  char name[16] = {};
-  ::pthread_getname_np(::pthread_self(), name, sizeof name);
-  return std::string_view(name).starts_with("oltp-log");
-}
-
-class LogFault : public DirectoryFixture {
- protected:
-  DatabaseOptions options() {
-    return {.path = path(), .log_file_bytes = 16 << 10, .faults = {.before_step = steps_.hook()}};
-  }
-  static base::Result<void> bump(Bank* bank, int32_t id = 3) {
-    auto done = bank->database->call(bank->bump, {.id = id, .balance = {}}).get();
-    return done ? base::Result<void>() : done.error();
-  }
-  int64_t bumps() {
-    auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
-    if (bank == nullptr) return -1;
-    expect_equal_replicas(bank->database.get());
-    const auto number = bank->number("SELECT version FROM account WHERE id = 3");
-    EXPECT_TRUE(number.ok()) << number.error().to_string();
-    static_cast<void>(bank->database->discard());
-    return number ? *number : -1;
-  }
-
-  StepCounter steps_;
-};
 
 TEST_F(LogFault, AReplyComesAfterTheSync) {
   std::atomic<bool> may_sync{true};
@@ -86,82 +55,6 @@ TEST_F(LogFault, AReplyComesAfterTheSync) {
   EXPECT_TRUE(reply.get().ok());
   EXPECT_EQ(aborted.get().code(), ErrorCode::kAborted);
   EXPECT_EQ(query.get(), 2);
-}
-
-TEST_F(LogFault, AFailedWriteOrSyncEndsTransactionsAndQueriesGoOn) {
-  // A new file that cannot be made is one: as where the device has become read-only.
-  for (const FileStep step : {FileStep::kWrite, FileStep::kSync, FileStep::kGrow}) {
-    SCOPED_TRACE(static_cast<int>(step));
-    {
-      auto bank = Bank::open(options());
-      bank->fill(10);
-      ASSERT_TRUE(bump(bank.get()));
-      steps_.refuse(step, ErrorCode::kIo);
-      base::Result<void> failed = bump(bank.get());
-      while (step == FileStep::kGrow && failed) failed = bump(bank.get());
-      ASSERT_EQ(failed.ok() ? ErrorCode::kClosed : failed.code(), ErrorCode::kIo);
-      EXPECT_THAT(failed.error().message, HasSubstr("the test's disk refuses"));
-      EXPECT_THAT(failed.error().message, HasSubstr("not known"));
-      steps_.refuse({}, ErrorCode::kIo);
-      // For good, though the disk works again.
-      EXPECT_EQ(bump(bank.get()).code(), ErrorCode::kIo);
-      EXPECT_EQ(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().code(),
-                ErrorCode::kIo);
-      EXPECT_TRUE(bank->number("SELECT sum(version) FROM account").ok());
-      EXPECT_EQ(bank->database->metrics().log_refuses,
-                (std::array<bool, kLogRefusals>{true, false, false}));
-      static_cast<void>(bank->database->discard());
-    }
-  }
-}
-
-// The batch began before the group failed that it read from, and ends after it.
-TEST_F(LogFault, ACallThatOnlyReadWhatWasNotWrittenFailsToo) {
-  std::atomic<int> stage{0};  // 1: a sync waits, 2: it fails, 3: it has failed
-  std::atomic<bool> syncs{false};
-  DatabaseOptions with{.path = path(), .slow_procedure_ns = 0};
-  with.faults.before_step = [&](FileStep step) -> base::Result<void> {
-    if (step != FileStep::kSync || stage == 0) return {};
-    syncs = true;
-    while (stage == 1) std::this_thread::yield();
-    return base::Error(ErrorCode::kIo, "the test's disk refuses");
-  };
-  auto bank = Bank::open(with);
-  bank->fill(10);
-  std::atomic<bool> reads{false};
-  const auto look = *bank->database->register_procedure<AccountArguments, TransferReply>(
-      "look",
-      [&](Transaction& txn, const AccountArguments& arguments) -> base::Result<TransferReply> {
-        auto row = txn.get<&Account::version>(bank->by_id, arguments.id);
-        if (!row) return row.error();
-        reads = true;
-        while (stage != 3) std::this_thread::yield();
-        return TransferReply{*row};
-      });
-  stage = 1;
-  auto written = bank->database->call(bank->bump, {.id = 3, .balance = {}});
-  while (!syncs) std::this_thread::yield();
-  auto seen = bank->database->call(look, {.id = 3, .balance = {}});
-  while (!reads) std::this_thread::yield();
-  stage = 2;
-  EXPECT_EQ(written.get().code(), ErrorCode::kIo);
-  stage = 3;
-  EXPECT_EQ(seen.get().code(), ErrorCode::kIo);
-  static_cast<void>(bank->database->discard());
-}
-
-TEST_F(LogFault, WhatWasAcknowledgedBeforeAFailedSyncIsThere) {
-  Bank::open({.path = path()})->fill(10);
-  {
-    auto bank = Bank::open(options());
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(bump(bank.get()));
-    steps_.refuse(FileStep::kSync, ErrorCode::kIo);
-    EXPECT_EQ(bump(bank.get()).code(), ErrorCode::kIo);
-    static_cast<void>(bank->database->discard());
-  }
-  const int64_t there = bumps();
-  EXPECT_GE(there, 4);
-  EXPECT_LE(there, 5);
 }
 
 TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {

@@ -337,6 +337,22 @@ TEST_F(ModulesAndLog, CallsOfAReplacedLibraryAreLoggedWithItsVersion) {
   EXPECT_EQ(database().metrics().recovered_transactions, 1u);
 }
 
+// For which the database is saved, after transactions of which nobody knows whether they are kept.
+TEST_F(ModulesAndLog, NoLibraryIsReplacedOnceTheLogHasFailed) {
+  std::atomic<bool> refuses{false};
+  DatabaseOptions with{.path = path()};
+  with.faults.before_step = [&](storage::FileStep step) -> base::Result<void> {
+    if (step != storage::FileStep::kSync || !refuses) return {};
+    refuses = false;
+    return base::Error(ErrorCode::kIo, "the test's disk refuses");
+  };
+  open("step 1", with);
+  refuses = true;
+  EXPECT_EQ(call("step", 0).code(), ErrorCode::kIo);
+  expect_refused(load("step 10"), ErrorCode::kIo, "the log cannot be written");
+  static_cast<void>(database().discard());
+}
+
 TEST_F(ModulesAndLog, ALibraryThatIsReplacedDuringAReplayWaitsForItsEnd) {
   open("step 1", {.path = path()});
   const auto pause = define_pause(std::chrono::milliseconds(0));

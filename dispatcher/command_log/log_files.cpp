@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/alignment.h"
 #include "base/thread.h"
 #include "dispatcher/command_log/log_begun.h"
@@ -12,9 +14,9 @@
 namespace diptych::dispatcher {
 namespace {
 
-constexpr size_t kFirstFileBytes = size_t{1} << 20;
-constexpr uint64_t kGrowthSteps = 8;  // then a file is as large as any
-constexpr uint64_t kPausesAPart = 3;  // as long as the disk took for it
+constexpr size_t kSmallFileBytes = size_t{1} << 20;  // the first; the least of a full disk
+constexpr uint64_t kGrowthSteps = 8;                 // then a file is as large as any
+constexpr uint64_t kPausesAPart = 3;                 // as long as the disk took for it
 
 }  // namespace
 
@@ -48,10 +50,23 @@ void LogFiles::set_present(std::vector<BegunFile> present, uint64_t next_number)
   next_number_ = next_number;
 }
 
-size_t LogFiles::next_bytes(size_t needed) const {
-  const size_t grown = kFirstFileBytes << (2 * std::min(made_, kGrowthSteps));
+LogFiles::Sizes LogFiles::next_sizes(size_t needed) const {
+  const size_t grown = kSmallFileBytes << (2 * std::min(made_, kGrowthSteps));
   const size_t usual = std::min(grown, file_bytes_max_);
-  return std::max(usual, base::round_up(kLogHeaderBytes + needed, kLogHeaderBytes));
+  const size_t least = base::round_up(kLogHeaderBytes + needed, kLogHeaderBytes);
+  return {.least = std::max(std::min(usual, kSmallFileBytes), least),
+          .most = std::max(usual, least)};
+}
+
+base::Result<std::unique_ptr<LogFile>> LogFiles::make(uint64_t number, Sizes sizes,
+                                                      const LogFile::Pace& pace) const {
+  for (size_t bytes = sizes.most;; bytes = std::max(bytes / 2, sizes.least)) {
+    auto made = LogFile::prepare(place_, number, bytes, faults_, pace);
+    if (made || made.code() != base::ErrorCode::kNoSpace) return made;
+    if (bytes == sizes.least) {
+      return made.error().within(fmt::format("the log's next file takes {} bytes", bytes));
+    }
+  }
 }
 
 base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence, size_t bytes) {
@@ -64,7 +79,7 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
     number = next_number_;
   }
   if (next == nullptr || next->bytes() < kLogHeaderBytes + bytes) {
-    auto made = LogFile::prepare(place_, number, next_bytes(bytes), faults_);
+    auto made = make(number, next_sizes(bytes));
     if (!made) return made.error();
     next = std::move(*made);
   }
@@ -110,7 +125,7 @@ void LogFiles::prepare_ahead() {
     const std::lock_guard lock(mutex_);
     if (wanted_ || preparing_ || prepared_ != nullptr) return;
     wanted_ = true;
-    wanted_bytes_ = next_bytes(0);
+    wanted_sizes_ = next_sizes(0);
   }
   changed_.notify_all();
 }
@@ -123,10 +138,9 @@ void LogFiles::prepare_what_is_wanted() {
     if (stopping_) return;
     preparing_ = true;
     const uint64_t number = next_number_;
-    const size_t bytes = wanted_bytes_;
+    const Sizes sizes = wanted_sizes_;
     lock.unlock();
-    auto made = LogFile::prepare(place_, number, bytes, faults_,
-                                 [this](uint64_t part_ns) { pause(part_ns); });
+    auto made = make(number, sizes, [this](uint64_t part_ns) { pause(part_ns); });
     lock.lock();
     // What fails is met again by who needs the file.
     if (made) prepared_ = std::move(*made);

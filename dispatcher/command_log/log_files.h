@@ -6,7 +6,9 @@
 //   A checkpoint at VID 900 or later drops the first: the next one's header says that it may.
 //
 // The first files of a process are small, and each is 4 times as large as the one before it, up to
-// `file_bytes_max`: a program that makes one call does not write 64 MiB for it.
+// `file_bytes_max`: a program that makes one call does not write 64 MiB for it. Where the disk has
+// no space for so much, the next file is half as large, or a quarter, ...: it is full once there is
+// none for 1 MiB, or for a group that is larger.
 //
 // Threads    begin_next, append: the log's thread. drop_covered, hold, release, is_in_place,
 //            next_is_ready: any. remove_all: any, with nobody else. A thread of its own makes the
@@ -44,7 +46,8 @@ class LogFiles {
   // What an earlier process left, in order; before all else.
   void set_present(std::vector<BegunFile> present, uint64_t next_number);
 
-  // Begins the next file, with room for so many bytes. kNoSpace, kIo: the current one is as it was.
+  // Begins the next file, with room for so many bytes. kNoSpace, with what it takes, kIo: the
+  // current one is as it was.
   base::Result<void> begin_next(base::Vid start, uint64_t first_sequence, size_t bytes);
   // Whether the directory is where it was when it was locked: elsewhere no file is begun.
   bool is_in_place() const { return place_.identity.check().ok(); }
@@ -72,7 +75,14 @@ class LogFiles {
   void remove_prepared();
   void pause(uint64_t part_ns);
   void await_prepared(std::unique_lock<std::mutex>* lock);
-  size_t next_bytes(size_t needed) const;
+  struct Sizes {
+    size_t least = 0;
+    size_t most = 0;
+  };
+  Sizes next_sizes(size_t needed) const;
+  // As large as there is space for, by halves.
+  base::Result<std::unique_ptr<LogFile>> make(uint64_t number, Sizes sizes,
+                                              const LogFile::Pace& pace = {}) const;
   base::Result<void> remove(uint64_t number);
 
   const LogPlace place_;
@@ -88,7 +98,7 @@ class LogFiles {
   base::Vid covered_;  // the newest VID that drop_covered was asked for
   uint64_t next_number_ = 1;
   bool wanted_ = false;  // the next file, by the thread
-  size_t wanted_bytes_ = 0;
+  Sizes wanted_sizes_;
   bool preparing_ = false;
   bool awaited_ = false;  // what is being prepared, by somebody who has nothing else to do
   bool stopping_ = false;

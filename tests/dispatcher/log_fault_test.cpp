@@ -84,8 +84,8 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   const int64_t tried = steps_.taken(FileStep::kGrow);
   while (steps_.taken(FileStep::kGrow) == tried) std::this_thread::yield();
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("diptych: transactions wait for the log: the test's disk refuses (they go "
-                        "on once there is space)\n"));
+              HasSubstr("diptych: transactions wait for the log: the log's next file takes 16384 "
+                        "bytes: the test's disk refuses (they go on once there is space)\n"));
   const auto refused = bump(bank.get());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), ErrorCode::kNoSpace);

@@ -3,13 +3,16 @@
 #include "dispatcher/command_log/log_files.h"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "dispatcher/command_log/log_format.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -113,6 +116,57 @@ TEST_F(LogFileSet, AFileThatWasMadeReadyTooSmallIsMadeAnew) {
   ASSERT_TRUE(header.ok()) << header.error().to_string();
   EXPECT_EQ(header->file_bytes, files_.current()->bytes());
   EXPECT_EQ(std::filesystem::file_size(log_file_path(directory_, 4)), header->file_bytes);
+}
+
+// Stands for a disk with so much space: while it lives no file grows beyond that.
+class FileBytesLimit {
+ public:
+  explicit FileBytesLimit(size_t bytes) : before_signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit tight{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  }
+  ~FileBytesLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, before_signal_);
+  }
+  FileBytesLimit(const FileBytesLimit&) = delete;
+  FileBytesLimit& operator=(const FileBytesLimit&) = delete;
+
+ private:
+  void (*before_signal_)(int);
+  rlimit before_{};
+};
+
+// The third would have 8 MiB: without space for it, and for its half, it has a quarter.
+TEST_F(LogFileSet, WhereThereIsNoSpaceForALargeFileASmallerOneIsMade) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  LogFiles files({path("large")}, 8 * kMiB, &faults_);
+  std::filesystem::create_directory(path("large"));
+  ASSERT_TRUE(files.begin_next(base::Vid(0), 1, 512).ok());
+  ASSERT_TRUE(files.begin_next(base::Vid(10), 2, 512).ok());
+  ASSERT_EQ(files.current()->bytes(), 4 * kMiB);
+  {
+    const FileBytesLimit limit(3 * kMiB);
+    ASSERT_TRUE(files.begin_next(base::Vid(20), 3, 512).ok());
+    EXPECT_EQ(files.current()->bytes(), 2 * kMiB);
+    // The one that is made ready ahead, too.
+    const std::vector<std::byte> group(kMiB + kLogSectorBytes);
+    ASSERT_TRUE(files.append(group, &ring_).ok());
+    EXPECT_TRUE(files.next_is_ready(60'000'000'000));
+    ASSERT_TRUE(files.begin_next(base::Vid(30), 4, 512).ok());
+    EXPECT_EQ(files.current()->bytes(), 2 * kMiB);
+    // Not smaller than the group that needs it.
+    ASSERT_TRUE(files.begin_next(base::Vid(40), 5, 5 * kMiB / 2).ok());
+    EXPECT_TRUE(files.current()->has_room(5 * kMiB / 2));
+    const auto refused = files.begin_next(base::Vid(50), 6, 3 * kMiB);
+    ASSERT_EQ(refused.code(), base::ErrorCode::kNoSpace);
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("3149824 bytes"));
+  }
+  const FileBytesLimit limit(kMiB - 1);
+  const auto refused = files.begin_next(base::Vid(50), 6, 512);
+  ASSERT_EQ(refused.code(), base::ErrorCode::kNoSpace);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("1048576 bytes"));
 }
 
 }  // namespace

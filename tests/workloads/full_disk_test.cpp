@@ -23,12 +23,13 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// While it lives no file grows beyond a megabyte. A run that would wait for good is rescued.
+// While it lives no file grows beyond half a megabyte; the log's take twice that at least. A run
+// that would wait for good is rescued.
 class FullDisk {
  public:
   FullDisk() : before_signal_(std::signal(SIGXFSZ, SIG_IGN)) {
     EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    const rlimit tight{.rlim_cur = 1 << 20, .rlim_max = before_.rlim_max};
+    const rlimit tight{.rlim_cur = 1 << 19, .rlim_max = before_.rlim_max};
     EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
     rescuer_ = std::jthread([this](const std::stop_token& ended) {
       std::unique_lock lock(mutex_);

@@ -15,8 +15,8 @@ struct CallOptions {
   Admission admission = Admission::kWait;  // on a dispatcher's thread it is kRefuse
   Priority priority = Priority::kNormal;   // a client's calls have the client's
   // Measured from submission, including admission. A call not started by then fails with
-  // kDeadlineExceeded (reported when the running batch ends). A call that has run but waits for log
-  // space on a full disk fails with kIo; whether it is kept is unknown. 0: no limit.
+  // kDeadlineExceeded (reported when the running batch ends). A call that has run but waits for a
+  // log whose disk is full, or hangs, fails with kIo; whether it is kept is unknown. 0: no limit.
   uint64_t timeout_ns = 0;
 };
 

@@ -75,7 +75,8 @@ struct Metrics {
   // The command log.
   uint64_t log_bytes = 0;
   uint64_t log_groups = 0;
-  Histogram log_write_ns;  // of a group: until it is durable
+  Histogram log_write_ns;       // of a group: until it is durable
+  uint64_t log_writing_ns = 0;  // for how long it waits for the disk, now; 0: it does not
   uint64_t log_files = 0;
   size_t log_waiting_bytes = 0;      // of groups that are not durable yet
   uint64_t log_uncovered_bytes = 0;  // of what no checkpoint has: about what a start would replay

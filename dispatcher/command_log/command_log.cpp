@@ -51,7 +51,8 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
       files_({options_.directory, options_.database_id, options_.identity}, options_.file_bytes_max,
              &options_.faults),
       work_(options_.spin),
-      progress_(options_.spin) {
+      progress_(options_.spin),
+      watch_(options_.directory, [this] { answer_expired("the disk"); }) {
   thread_ = base::Thread([this] { run(); });
 }
 
@@ -300,6 +301,7 @@ void CommandLog::stop() {
   }
   work_.wake_all();
   thread_.join();
+  watch_.stop();
   files_.stop();
   progress_.wake_all();
 }
@@ -314,6 +316,7 @@ void CommandLog::report(Metrics* metrics) const {
   metrics->log_bytes = figures_.log_bytes;
   metrics->log_groups = figures_.log_groups;
   metrics->log_write_ns = figures_.log_write_ns;
+  metrics->log_writing_ns = watch_.waited_ns();
   metrics->log_files = files_.file_count();
   metrics->log_uncovered_bytes = uncovered_bytes_;
   metrics->log_waiting_bytes =
@@ -342,7 +345,10 @@ void CommandLog::run() {
       complete_(std::exchange(writing_.requests, {}));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));  // for a kill to fall into
     }
-    finish_group(write_group());
+    watch_.begins();
+    const auto written = write_group();
+    watch_.ends();
+    finish_group(written);
   }
 }
 
@@ -393,7 +399,9 @@ void CommandLog::begin_wanted_file() {
   // A directory that was moved may come back, and nothing needs the file: who asked is told so.
   const bool may_begin = !failed && files_.is_in_place();
   if (may_begin && current != nullptr && current->used_bytes() > kLogHeaderBytes) {
+    watch_.begins();
     begun = files_.begin_next(start, sequence_, 0);
+    watch_.ends();
     if (begun) defined_.clear();
   }
   {
@@ -477,8 +485,9 @@ bool CommandLog::wait_for_space(const base::Error& error) {
   }
   say_stall();
   if (options_.checkpoint_bytes != 0) wish_checkpoint_again();
-  answer_expired();
+  answer_expired("space on the disk");
   static_cast<void>(work_.wait_for(ticket, kSpaceRetryNs));
+  watch_.begins();  // it does not hang, but refuses
   return true;
 }
 
@@ -495,7 +504,7 @@ void CommandLog::wish_checkpoint_again() {
   checkpoint_is_due_();
 }
 
-void CommandLog::answer_expired() {
+void CommandLog::answer_expired(std::string_view awaited) {
   std::vector<oltp::Request*> expired;
   const uint64_t now_ns = base::steady_ns();
   const auto take_from = [&](std::vector<oltp::Request*>* requests) {
@@ -506,16 +515,18 @@ void CommandLog::answer_expired() {
     expired.insert(expired.end(), end, requests->end());
     requests->erase(end, requests->end());
   };
-  take_from(&writing_.requests);
   {
     const std::lock_guard lock(mutex_);
+    if (writes_) take_from(&writing_.requests);
     take_from(&filling_.requests);
   }
   for (oltp::Request* const request : expired) {
     if (!request->outcome.ok()) continue;
-    request->outcome = base::Error(base::ErrorCode::kIo,
-                                   "the call has run, but its time is over while the log waits for "
-                                   "space on the disk; whether it is kept is not known");
+    request->outcome =
+        base::Error(base::ErrorCode::kIo,
+                    fmt::format("the call has run, but its time is over while the log waits for "
+                                "{}; whether it is kept is not known",
+                                awaited));
   }
   complete_(expired);
 }

@@ -12,7 +12,7 @@
 // unknown, and nothing is taken any more. A full disk is met when a file is made and not when it is
 // written: the group waits until there is space, and only new calls are refused meanwhile; a
 // checkpoint is asked for, since it frees files. Who waits for that with a deadline is answered by
-// then, though his transaction is written yet.
+// then, though his transaction is written yet; so is who waits for a disk that hangs (LogWatch).
 //
 // A physical log (LogContent::kUpdates) has, in place of the calls, the updates that they made:
 // note_updates gets them at the batch's boundary, before append.
@@ -25,7 +25,8 @@
 //       whole, at its boundary, where all transactions up to engine's last VID have ended; with
 //       several workers they are put into the order of their VIDs first.
 //   L2  A request is completed when its batch, and all before it, are durable; or it fails, its
-//       fate unknown: as the log fails, or as its deadline passes while there is no space.
+//       fate unknown: as the log fails, or as its deadline passes while there is no space, or
+//       the disk hangs.
 //   L3  One frame is on its way at a time.
 
 #pragma once
@@ -37,6 +38,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -47,6 +49,7 @@
 #include "dispatcher/command_log/log_copy.h"
 #include "dispatcher/command_log/log_files.h"
 #include "dispatcher/command_log/log_format.h"
+#include "dispatcher/command_log/log_watch.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_directory.h"
 #include "oltp/engine.h"
@@ -82,7 +85,7 @@ struct LogPosition {
 
 class CommandLog {
  public:
-  // Completes requests; called by the log's thread, and by the leader in append.
+  // Completes requests; called by the log's threads, and by the leader in append.
   using Complete = std::function<void(std::span<oltp::Request* const>)>;
 
   CommandLog(CommandLogOptions options, const oltp::Engine* engine,
@@ -155,7 +158,9 @@ class CommandLog {
   // Which then have at most kArgumentBytesMax of arguments and texts.
   bool logs_calls() const { return options_.content == LogContent::kCalls; }
 
-  bool runs_this_thread() const { return base::is_this_thread_of(this); }
+  bool runs_this_thread() const {
+    return base::is_this_thread_of(this) || watch_.runs_this_thread();
+  }
   void report(Metrics* metrics) const;
 
  private:
@@ -186,7 +191,7 @@ class CommandLog {
   bool wait_for_space(const base::Error& error);  // false: no longer
   void say_stall();                               // a minute after the last time
   void wish_checkpoint_again();                   // a second after the last time
-  void answer_expired();                          // of both groups
+  void answer_expired(std::string_view awaited);  // of both groups
   void finish_group(const base::Result<void>& written);
   void fail(const base::Error& error);  // for good; mutex_ is held
   void update_refusal();                // likewise
@@ -218,8 +223,8 @@ class CommandLog {
 
   // The thread's.
   std::optional<LogRing> ring_;  // the log thread's
-  Group writing_;
-  uint64_t wished_ns_ = 0;  // wish_checkpoint_again
+  Group writing_;                // while writes_, its requests are guarded by mutex_
+  uint64_t wished_ns_ = 0;       // wish_checkpoint_again
   base::NoticePause stall_notice_{60'000'000'000};
   uint64_t sequence_ = 1;  // of the next frame
   // [ProcedureId]: the version that the current file has defined last.
@@ -249,6 +254,7 @@ class CommandLog {
   std::atomic<uint64_t> durable_vid_{0};  // writers: the thread, set_position, cover
   base::Parker work_;                     // rings for the thread
   base::Parker progress_;                 // rings when a group has ended
+  LogWatch watch_;                        // after what it answers from
   base::Thread thread_;
 };
 

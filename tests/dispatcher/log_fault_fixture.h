@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -13,10 +14,14 @@
 
 namespace diptych::dispatcher {
 
-inline bool is_thread_of_the_log() {
+inline std::string thread_name() {
   char name[16] = {};
   ::pthread_getname_np(::pthread_self(), name, sizeof name);
-  return std::string_view(name).starts_with("oltp-log");
+  return name;
+}
+
+inline bool is_thread_of_the_log() {
+  return thread_name().starts_with("oltp-log");
 }
 
 inline int occurrences(std::string_view text, std::string_view part) {

@@ -125,7 +125,7 @@ base::Result<void> Checkpoints::await() {
 
 void Checkpoints::get_ahead() {
   if (!writer_ || log_ == nullptr) return;
-  if (log_->uncovered_bytes() < little_log_bytes(options_)) return;
+  if (log_->refuses() || log_->uncovered_bytes() < little_log_bytes(options_)) return;
   writer_->hurry();  // the one that is written, after which this one is
   static_cast<void>(ask(Pace::kHurried).wait_for(kAheadMax));
 }

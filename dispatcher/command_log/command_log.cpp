@@ -411,6 +411,7 @@ void CommandLog::begin_wanted_file() {
     files_begun_ = wanted;
   }
   progress_.wake_all();
+  say_failure();
 }
 
 LoggedProcedure CommandLog::definition(uint32_t procedure) const {
@@ -539,7 +540,15 @@ void CommandLog::fail(const base::Error& error) {
                   "opened anew ({}); whether one that was under way is kept is not known",
                   error.to_string()));
   update_refusal();
-  base::notify("{}", failure_->message);
+}
+
+// Without a lock: standard error may be a pipe that nobody reads.
+void CommandLog::say_failure() {
+  if (failure_told_) return;
+  const base::Result<void> usable = check();
+  if (usable) return;
+  failure_told_ = true;
+  base::notify("{}", usable.error().message);
 }
 
 void CommandLog::finish_group(const base::Result<void>& written) {
@@ -560,6 +569,7 @@ void CommandLog::finish_group(const base::Result<void>& written) {
   }
   progress_.wake_all();
   if (!written) {
+    say_failure();
     const base::Error error = *refusal();
     for (oltp::Request* const request : writing_.requests) {
       if (request->outcome.ok()) request->outcome = error;

@@ -194,6 +194,7 @@ class CommandLog {
   void answer_expired(std::string_view awaited);  // of both groups
   void finish_group(const base::Result<void>& written);
   void fail(const base::Error& error);  // for good; mutex_ is held
+  void say_failure();                   // once
   void update_refusal();                // likewise
   bool take_checkpoint_wish();          // likewise
   LoggedProcedure definition(uint32_t procedure) const;
@@ -226,6 +227,7 @@ class CommandLog {
   Group writing_;                // while writes_, its requests are guarded by mutex_
   uint64_t wished_ns_ = 0;       // wish_checkpoint_again
   base::NoticePause stall_notice_{60'000'000'000};
+  bool failure_told_ = false;
   uint64_t sequence_ = 1;  // of the next frame
   // [ProcedureId]: the version that the current file has defined last.
   std::vector<std::optional<uint64_t>> defined_;

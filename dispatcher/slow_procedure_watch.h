@@ -3,7 +3,8 @@
 // A transaction that runs longer than a limit is counted when it has ended, and reported on
 // standard error: once for each procedure, with its name and time, while it still runs if it does.
 // For that a thread wakes twice in the time of the limit and looks at each worker's mark
-// (oltp/run_mark.h): a store a transaction, and nothing an operation.
+// (oltp/run_mark.h): a store a transaction, and nothing an operation. A procedure's access or
+// partition function counts as a transaction of it.
 //
 // Threads    ended: the OLTP dispatcher's. figures: any.
 

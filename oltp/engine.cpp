@@ -90,18 +90,10 @@ void Engine::State::run_share(uint32_t worker) {
 void Engine::State::arrange(std::span<Request* const> requests) {
   const RunsProcedures marked;
   hints_.clear();
-  if (workers.size() > 1) hints_.resize(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    DIPTYCH_CHECK(requests[i]->procedure.value < core.procedures.size(),
-                  "a procedure id comes from register_procedure");
-    if (workers.size() == 1) continue;
-    const ProcedureDefinition& procedure = *core.procedures[requests[i]->procedure.value];
-    if (!procedure.partition) continue;
-    try {
-      hints_[i] = procedure.partition(requests[i]->arguments);
-    } catch (...) {
-      hints_[i] = std::nullopt;  // it only makes things faster
-    }
+  uint64_t now_ns = base::steady_ns();
+  for (Request* const request : requests) {
+    core.procedure(request->procedure);  // there is one
+    if (workers.size() > 1) hints_.push_back(leader().partition_of(*request, &now_ns));
   }
   order_.arrange(requests, hints_, workers.size());
 }

@@ -60,6 +60,7 @@ struct EngineOptions {
   std::function<void(std::span<const propagation::SealedSet>)> before_push;
 };
 
+// Of a procedure's body, or of its access or partition function.
 struct SlowRun {
   base::ProcedureId procedure;
   uint64_t ns = 0;

@@ -73,6 +73,10 @@ struct EngineCore {
     DIPTYCH_CHECK(found != nullptr, "a table id comes from the catalog, and add_table has seen it");
     return *found;
   }
+  const ProcedureDefinition& procedure(base::ProcedureId id) const {
+    DIPTYCH_CHECK(id.value < procedures.size(), "a procedure id comes from register_procedure");
+    return *procedures[id.value];
+  }
 
   // The oldest VID that another worker's transaction reads, or that any later one will read. Asked
   // between two transactions of the worker.

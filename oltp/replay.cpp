@@ -51,9 +51,7 @@ std::optional<base::RowId> Worker::take_replayed_slot(Table* table) {
 
 base::Result<void> Worker::replay_one(Request* request, std::span<const base::RowId> inserted,
                                       PlannedRows planned) {
-  DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
-                "a procedure id comes from register_procedure");
-  const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
+  const ProcedureDefinition& procedure = core_->procedure(request->procedure);
   const base::Vid as_logged = request->commit_vid;
   // relaxed: the leader alone runs.
   const uint64_t last = core_->last_vid.load(std::memory_order_relaxed);
@@ -92,8 +90,7 @@ base::Result<void> Worker::replay_one(Request* request, std::span<const base::Ro
 
 base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOfRequests inserted) {
   const RunsProcedures marked;
-  const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
-  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));
+  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, nullptr);
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
   const SetMeanwhile replays(&replays_, true);
   base::Result<void> replayed;
@@ -101,7 +98,7 @@ base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOf
     plan_of(i + kRowsAhead)->fetch_rows();
     replayed = replay_one(requests[i], inserted[i], plan_of(i)->rows());
     drop_many_dead_entries();
-    plan_access(requests, i + kPlansAhead, plan_of(i));
+    plan_access(requests, i + kPlansAhead, nullptr);
   }
   return replayed;
 }

@@ -1,9 +1,10 @@
 // RunMark: which procedure a worker runs and since when, for whoever watches from another thread.
+// Its body, or the access or partition function of one of its calls.
 //
 // One word, so that the two always belong together: the time in units of 2^16 ns (65 us), the
 // procedure's id in the low 16 bits. 0: none.
 //
-// Threads    begin and end: the worker's. read: any. Wait-free; a store a transaction.
+// Threads    begin and end: the worker's. read: any. Wait-free; a store a call of these.
 
 #pragma once
 

@@ -138,40 +138,63 @@ void Worker::forget_table(base::TableId table) {
   tables_.forget(table);
 }
 
-void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) const {
+template <class Run>
+void Worker::run_timed(base::ProcedureId procedure, uint64_t* now_ns, const Run& run) {
+  const uint64_t begin_ns = *now_ns;
+  mark_.begin(procedure, begin_ns);
+  run();
+  *now_ns = base::steady_ns();
+  const uint64_t spent_ns = *now_ns - begin_ns;
+  if (spent_ns > core_->options.slow_run_ns) [[unlikely]] {
+    report_.slow.push_back({procedure, spent_ns});
+  }
+}
+
+std::optional<uint64_t> Worker::partition_of(const Request& request, uint64_t* now_ns) {
+  const ProcedureDefinition& procedure = core_->procedure(request.procedure);
+  std::optional<uint64_t> partition;
+  if (!procedure.partition) return partition;
+  run_timed(request.procedure, now_ns, [&] {
+    try {
+      partition = procedure.partition(request.arguments);
+    } catch (...) {  // it only makes things faster
+    }
+  });
+  return partition;
+}
+
+void Worker::plan_access(Share requests, size_t position, uint64_t* now_ns) {
+  AccessPlan* const plan = plan_of(position);
   plan->clear();
   if (position >= requests.size()) return;
   const Request& request = *requests[position];
-  DIPTYCH_CHECK(request.procedure.value < core_->procedures.size(),
-                "a procedure id comes from register_procedure");
-  const ProcedureDefinition& procedure = *core_->procedures[request.procedure.value];
+  const ProcedureDefinition& procedure = core_->procedure(request.procedure);
   if (!procedure.access) return;
   DIPTYCH_DCHECK(request.arguments.size() == procedure.argument_bytes,
                  "who submits checks that the buffers fit");
-  try {
-    procedure.access(request.arguments, *plan);
-  } catch (...) {
-    plan->clear();  // it only makes things faster
-  }
+  const auto make_plan = [&] {
+    try {
+      procedure.access(request.arguments, *plan);
+    } catch (...) {
+      plan->clear();  // it only makes things faster
+    }
+  };
+  now_ns == nullptr ? make_plan() : run_timed(request.procedure, now_ns, make_plan);
 }
 
 void Worker::run_share(Share requests, uint64_t deadline_ns) {
   const RunsProcedures marked;
   inserted_rows_.clear();
-  const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
-  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));
+  uint64_t now_ns = base::steady_ns();
+  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, &now_ns);
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
   size_t next = 0;
-  uint64_t now_ns = base::steady_ns();
   // The first one runs however late it is: every batch gets on.
   for (; next < requests.size(); ++next) {
     if (next != 0 && (now_ns >= deadline_ns || core_->is_lost())) break;
     plan_of(next + kRowsAhead)->fetch_rows();
-    if (run_timed(requests[next], plan_of(next)->rows(), &now_ns) == RunEnd::kConflict) {
-      deferred_.push_back(requests[next]);
-    }
-    if (drop_many_dead_entries()) now_ns = base::steady_ns();  // no run's
-    plan_access(requests, next + kPlansAhead, plan_of(next));
+    run_or_defer(requests[next], plan_of(next)->rows(), &now_ns);
+    plan_access(requests, next + kPlansAhead, &now_ns);
   }
   retry_deferred(deadline_ns);
   mark_.end();
@@ -193,23 +216,15 @@ void Worker::retry_deferred(uint64_t deadline_ns) {
     now_ns = base::steady_ns();  // what passed meanwhile is nobody's run
     round.clear();
     std::swap(round, deferred_);
-    for (Request* const request : round) {
-      if (run_timed(request, {}, &now_ns) == RunEnd::kConflict) deferred_.push_back(request);
-      if (drop_many_dead_entries()) now_ns = base::steady_ns();
-    }
+    for (Request* const request : round) run_or_defer(request, {}, &now_ns);
   }
 }
 
-Worker::RunEnd Worker::run_timed(Request* request, PlannedRows planned, uint64_t* now_ns) {
-  const uint64_t begin_ns = *now_ns;
-  mark_.begin(request->procedure, begin_ns);
-  const RunEnd end = run(request, planned);
-  *now_ns = base::steady_ns();
-  const uint64_t spent_ns = *now_ns - begin_ns;
-  if (spent_ns > core_->options.slow_run_ns) [[unlikely]] {
-    report_.slow.push_back({request->procedure, spent_ns});
-  }
-  return end;
+void Worker::run_or_defer(Request* request, PlannedRows planned, uint64_t* now_ns) {
+  run_timed(request->procedure, now_ns, [&] {
+    if (run(request, planned) == RunEnd::kConflict) deferred_.push_back(request);
+  });
+  if (drop_many_dead_entries()) *now_ns = base::steady_ns();  // no run's
 }
 
 base::Vid Worker::begin_snapshot() {
@@ -224,9 +239,7 @@ base::Vid Worker::begin_snapshot() {
 }
 
 Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
-  DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
-                "a procedure id comes from register_procedure");
-  const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
+  const ProcedureDefinition& procedure = core_->procedure(request->procedure);
   const base::Vid read_vid = begin_snapshot();
   request->read_vid = read_vid;
   const IsolationLevel level = procedure.isolation.value_or(core_->options.isolation);

@@ -68,6 +68,8 @@ class Worker {
   }
 
   void run_share(std::span<Request* const> requests, uint64_t deadline_ns);
+  // The request's hint, if it has one (batch_order.h); marked and timed as in run_timed.
+  std::optional<uint64_t> partition_of(const Request& request, uint64_t* now_ns);
   WorkerReport& report() { return report_; }
   const RunMark& mark() const { return mark_; }  // any thread
   const std::string& running_name() const { return running_->name; }
@@ -113,17 +115,20 @@ class Worker {
   static constexpr size_t kPlansAhead = 8;
   static constexpr size_t kRowsAhead = 4;
   using Share = std::span<Request* const>;
-  void plan_access(Share requests, size_t position, AccessPlan* plan) const;
+  AccessPlan* plan_of(size_t position) { return &plans_[position % kPlansAhead]; }
+  // now_ns: null in a replay, which nobody watches.
+  void plan_access(Share requests, size_t position, uint64_t* now_ns);
 
   // Between transactions, so that scans need not pass dead entries. False: they are few.
   bool drop_many_dead_entries();
   base::Vid begin_snapshot();  // returns the VID to read
   enum class RunEnd : uint8_t { kEnded, kConflict };
-  // *now_ns is the time before the run, and is set to the time after it.
-  RunEnd run_timed(Request* request, PlannedRows planned, uint64_t* now_ns);
+  // Calls run(), marked and timed. *now_ns is the time before it, and is set to the time after it.
+  template <class Run>
+  void run_timed(base::ProcedureId procedure, uint64_t* now_ns, const Run& run);
+  void run_or_defer(Request* request, PlannedRows planned, uint64_t* now_ns);
   RunEnd run(Request* request, PlannedRows planned);
-  // Runs requests again after conflicts, in this batch or the next.
-  void retry_deferred(uint64_t deadline_ns);
+  void retry_deferred(uint64_t deadline_ns);  // what has conflicted, in this batch
   bool give_up(Request* request);
 
   // False if the reads of a serializable transaction have changed (read_set.h); it is rolled back.

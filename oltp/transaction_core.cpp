@@ -301,8 +301,13 @@ void TransactionCore::misuse_of_primary_key(const WriteShape& shape) {
 void TransactionCore::close_row(const WritableRow& open) try {
   auto closed = worker_->close_row(open, read_vid_);
   if (closed) return;
-  closed.code() == base::ErrorCode::kInvalidArgument ? misuse(closed.error())
-                                                     : fail(closed.error());
+  switch (closed.code()) {
+    case base::ErrorCode::kInvalidArgument: misuse(closed.error()); return;
+    case base::ErrorCode::kAlreadyExists:  // in the words of an insert that is refused (worker.cpp)
+      fail(closed.error().within(fmt::format("in procedure \"{}\"", worker_->running_name())));
+      return;
+    default: fail(closed.error());
+  }
 } catch (const std::bad_alloc&) {
   fail(base::ErrorCode::kOutOfMemory);  // whatever the procedure makes of it
   throw;

@@ -416,5 +416,22 @@ TEST(ProcedureScan, AVisitorMayWriteWhatItMeets) {
   }
 }
 
+// As an insert of it does.
+TEST(TakenKey, AnUpdateToItNamesTheProcedure) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    fill(&bank, 2);
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, 1);
+      if (!row) return row.error();
+      txn.update(*row, set<&Account::name>("2"sv));
+      return {};
+    });
+    EXPECT_EQ(outcome.error().to_string(),
+              "already exists: in procedure \"script\": key (\"2\") of index \"account_name\" is "
+              "taken");
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

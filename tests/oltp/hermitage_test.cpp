@@ -183,12 +183,11 @@ bool circular_information_flow(IsolationLevel level) {
 bool observed_transaction_vanishes(IsolationLevel level) {
   Hermitage h(level, 3);
   Value reads[4];
-  h.begin(0).begin(1).write(0, 1, 11).write(0, 2, 19).write(1, 1, 12).end(0);
-  h.begin(2).read(2, 1, &reads[0]).write(1, 2, 18).read(2, 2, &reads[1]).end(1);
-  h.read(2, 2, &reads[2]).read(2, 1, &reads[3]).end(2);
+  h.begin(0).write(0, 1, 11).write(0, 2, 19).end(0);
+  h.begin(1).write(1, 1, 12).begin(2).read(2, 1, &reads[0]).write(1, 2, 18).read(2, 2, &reads[1]);
+  h.end(1).read(2, 2, &reads[2]).read(2, 1, &reads[3]).end(2);
   h.run();
-  h.expect_only_conflicts();
-  EXPECT_TRUE(h.committed(0) && h.committed(2));
+  EXPECT_TRUE(h.committed(0) && h.committed(1) && h.committed(2));
   const bool repeats = reads[0] == reads[3] && reads[1] == reads[2];
   return !repeats || reads[0] != 11 || reads[1] != 19;
 }
@@ -254,6 +253,23 @@ bool read_skew_of_a_write(IsolationLevel level) {
   h.run();
   h.expect_only_conflicts();
   EXPECT_TRUE(h.committed(1));
+  return h.committed(0);
+}
+
+// The write is by a predicate that holds for a row only as long as another's change of it is not
+// committed.
+bool read_skew_of_an_early_write(IsolationLevel level) {
+  Hermitage h(level, 2);
+  Value read;
+  Rows seen;
+  h.begin(0).begin(1).read(0, 1, &read).select(1, {}, &seen).write(1, 1, 12).write(1, 2, 18);
+  h.erase_where(0, 20).end(0).end(1);
+  h.run();
+  h.expect_only_conflicts();
+  EXPECT_EQ(read, 10);
+  EXPECT_EQ(seen, (Rows{{1, 10}, {2, 20}}));
+  EXPECT_TRUE(h.committed(1));
+  EXPECT_EQ(h.final_rows(), (Rows{{1, 12}, {2, 18}}));
   return h.committed(0);
 }
 
@@ -327,6 +343,7 @@ constexpr Case kCases[] = {
     {"G-single", read_skew},
     {"G-single-predicate", read_skew_by_predicate},
     {"G-single-write", read_skew_of_a_write},
+    {"G-single-write-2", read_skew_of_an_early_write},
     {"G2-item", write_skew},
     {"G2", write_skew_by_predicate},
     {"G2-two-edges", write_skew_by_two_edges},

@@ -159,6 +159,43 @@ TEST_F(SerializableStress, AChangeCountsForTheColumnGroupsThatWereRead) {
   EXPECT_FALSE(commits(read_weights_of_shelf, move));
 }
 
+// The second scan's range lies within the first one's, which has read other columns of it.
+TEST_F(SerializableStress, APoppedRangeThatAnotherCoversCountsForItsOwnColumnGroups) {
+  constexpr int64_t kPopped = 2 * IndexCursor::kGroupMax;  // a group of entries, and more
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    for (int64_t id = 1; id <= kPopped + 1; ++id) {
+      auto row = txn.insert(bank.parcel, Parcel{id, 5, 10, 100, std::string_view("note"), {}});
+      if (!row) return row.error();
+    }
+    return {};
+  }));
+  const auto shelf = prefix(bank.parcel_shelf, 5);
+  const auto pop_and_look = [&](bool at_price) -> Schedule::Step {
+    return [&, at_price](Transaction& txn) -> Result<void> {
+      std::vector<RowHandle> popped;
+      const auto pop = [&](const RowHandle& handle, int64_t id) {
+        if (id <= kPopped) popped.push_back(handle);
+        return ScanStep::kContinue;
+      };
+      const auto look = [](const RowHandle&, int64_t) { return ScanStep::kStop; };
+      const auto& index = bank.parcel_shelf;
+      if (auto all = txn.scan<&Parcel::id>(index, shelf, {}, pop); !all) return all.error();
+      for (const RowHandle& handle : popped) txn.erase(*txn.claim<Parcel>(handle));
+      if (auto done = txn.scan<&Parcel::weight>(index, shelf, {}, look); !done) return done.error();
+      return without_value(at_price ? txn.scan<&Parcel::price>(index, shelf, {}, look)
+                                    : txn.scan<&Parcel::weight>(index, shelf, {}, look));
+    };
+  };
+  const Schedule::Step write_price = [&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update<&Parcel::price>(bank.parcel_pkey, kPopped + 1);
+    if (!row) return row.error();
+    txn.update(*row, set<&Parcel::price>(row->values + 1));
+    return {};
+  };
+  EXPECT_FALSE(commits(pop_and_look(true), write_price));
+  EXPECT_TRUE(commits(pop_and_look(false), write_price));
+}
+
 TEST_F(SerializableStress, AKeyThatWasNotFoundAndIsThereIsAConflict) {
   EXPECT_FALSE(commits(read(6), insert(6, 60)));
   EXPECT_TRUE(commits(read(8), insert(7, 70)));

@@ -27,6 +27,12 @@ constexpr size_t kStarQueriesMax = 1024;
 // wants (docs/measurements/execution.md, Star queries).
 constexpr size_t kGroupedStarsMin = 12;
 
+// What runs while others wait has this time, far more than its rows take; so only a query whose
+// rows were badly estimated is set back, and what it has done is lost.
+constexpr double kSliceNs = 100e6;
+constexpr double kSliceNsARow = 1000;
+constexpr double kSliceNsMax = 1e15;
+
 using Clock = std::chrono::steady_clock;
 
 uint64_t ns_since(Clock::time_point start) {
@@ -46,6 +52,10 @@ double rows_through(const Operator& op, const storage::Replica& replica) {
 // Rows that the plan's operators read or give out, as the planner thinks.
 double rows_through(const Plan& plan, const storage::Replica& replica) {
   return plan.explanation.empty() ? rows_through(*plan.root, replica) : 0;
+}
+
+uint64_t slice_ns(double rows) {
+  return static_cast<uint64_t>(std::min(kSliceNs + kSliceNsARow * rows, kSliceNsMax));
 }
 
 // EXPLAIN's answer: the plan as text, a row a line.
@@ -78,6 +88,11 @@ bool may_run_alone(const base::Error& error) {
          error.code == base::ErrorCode::kDeadlineExceeded;
 }
 
+// The end of a run that begins now; 0: none.
+uint64_t end_in(uint64_t ns_max) {
+  return ns_max == 0 ? 0 : base::steady_ns() + ns_max;
+}
+
 template <class Run>
 base::Result<QueryResult> guarded(Run&& run) {
   try {
@@ -103,18 +118,14 @@ void BatchRunner::run() {
   share_texts();
   drop_stopped();
   std::vector<Unit> units;
-  if (jobs_.size() > 1) add_stars(&units);
-  add_riders(&units);
-  add_alone(&units);
-  run_units(std::move(units));
-  // Who could not be answered in company.
-  units = {};
-  for (Job& job : jobs_) job.in_unit = false;
-  add_riders(&units);
-  add_alone(&units);
-  run_units(std::move(units));
-  for (Job& job : jobs_) {
-    if (!job.done) finish(&job, guarded([&] { return run_alone(&job); }));
+  if (jobs_left_ > 1) add_stars(&units);
+  // Later rounds have those who could not be answered in company, or in the time of a slice.
+  while (jobs_left_ > 0) {
+    add_riders(&units);
+    add_alone(&units);
+    run_units(std::move(units));
+    units = {};
+    for (Job& job : jobs_) job.in_unit = false;
   }
 }
 
@@ -124,26 +135,40 @@ void BatchRunner::run_units(std::vector<Unit> units) {
     switch (unit.kind) {
       case Unit::Kind::kStars: run_stars(unit.jobs); break;
       case Unit::Kind::kRiders: run_riders(unit.jobs); break;
-      case Unit::Kind::kAlone:
-        finish(unit.jobs[0], guarded([&] { return run_alone(unit.jobs[0]); }));
-        break;
+      case Unit::Kind::kAlone: run_or_set_back(unit.jobs[0], unit.rows); break;
     }
   }
+}
+
+void BatchRunner::run_or_set_back(Job* job, double rows) {
+  const uint64_t run_ns_max = queries_[job->query].run_ns_max;
+  uint64_t slice = slice_ns(rows);
+  // Nobody waits, or the query may not run for so long anyway.
+  if (jobs_left_ == 1 || (run_ns_max != 0 && run_ns_max <= slice)) slice = 0;
+  auto result = guarded([&] { return run_alone(job, slice == 0 ? run_ns_max : slice); });
+  if (slice == 0 || result || result.code() != base::ErrorCode::kDeadlineExceeded) {
+    finish(job, std::move(result));
+    return;
+  }
+  // Twice the rows that the time explains: the next slice is more than twice as long.
+  job->rows_min = 2 * static_cast<double>(slice) / kSliceNsARow;
+  job->may_ride = false;
 }
 
 void BatchRunner::add_alone(std::vector<Unit>* units) {
   for (Job& job : jobs_) {
     if (job.done || job.in_unit) continue;
     job.in_unit = true;
-    units->push_back({Unit::Kind::kAlone, rows_through(plan_of(job), replica_), {&job}});
+    const double rows = std::max(job.rows_min, rows_through(plan_of(job), replica_));
+    units->push_back({Unit::Kind::kAlone, rows, {&job}});
   }
 }
 
-base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
+base::Result<QueryResult> BatchRunner::run_alone(Job* job, uint64_t ns_max) {
   const auto start = Clock::now();
   const Plan& plan = plan_of(*job);
   if (!plan.explanation.empty()) return explanation_of(plan.explanation);
-  const StopSignal stop = signal_of(std::span(&job, 1), end_ns_of(*job));
+  const StopSignal stop = signal_of(std::span(&job, 1), end_in(ns_max));
   stop.check();
   MemoryBudget memory(memory_limits_);
   QueryResult result;
@@ -200,6 +225,7 @@ void BatchRunner::share_texts() {
     }
     jobs_.push_back({i, {}, std::nullopt});
   }
+  jobs_left_ = jobs_.size();
 }
 
 // So that a pass does not carry them.
@@ -221,11 +247,6 @@ StopSignal BatchRunner::signal_of(std::span<Job* const> jobs, uint64_t end_ns) c
   return StopSignal(&stop_, std::move(controls), end_ns);
 }
 
-uint64_t BatchRunner::end_ns_of(const Job& job) const {
-  const uint64_t run_ns_max = queries_[job.query].run_ns_max;
-  return run_ns_max == 0 ? 0 : base::steady_ns() + run_ns_max;
-}
-
 void BatchRunner::deliver(size_t query, base::Result<QueryResult> result) const {
   const QueryControl* const control = queries_[query].control;
   if (control != nullptr && control->is_stopped()) {
@@ -237,6 +258,7 @@ void BatchRunner::deliver(size_t query, base::Result<QueryResult> result) const 
 
 void BatchRunner::finish(Job* job, base::Result<QueryResult> result) {
   job->done = true;
+  --jobs_left_;
   if (job->same.empty()) {
     deliver(job->query, std::move(result));
     return;
@@ -307,7 +329,7 @@ void BatchRunner::add_riders(std::vector<Unit>* units) {
   std::vector<Job*> jobs;
   std::vector<const Plan*> plans;
   for (Job& job : jobs_) {
-    if (job.done || job.in_unit || job.rode || !plan_of(job).explanation.empty()) continue;
+    if (job.done || job.in_unit || !job.may_ride || !plan_of(job).explanation.empty()) continue;
     jobs.push_back(&job);
     plans.push_back(&plan_of(job));
   }
@@ -316,6 +338,7 @@ void BatchRunner::add_riders(std::vector<Unit>* units) {
     Unit unit{Unit::Kind::kRiders, 0, {}};
     for (const size_t i : group) {
       jobs[i]->in_unit = true;
+      jobs[i]->may_ride = false;
       unit.jobs.push_back(jobs[i]);
       unit.rows += rows_through(*plans[i], replica_);
     }
@@ -324,10 +347,14 @@ void BatchRunner::add_riders(std::vector<Unit>* units) {
 }
 
 void BatchRunner::run_riders(std::span<Job* const> jobs) {
+  // As if each were the shortest, so that one that is not ends no later for the others.
+  double rows = rows_through(plan_of(*jobs[0]), replica_);
+  for (const Job* const job : jobs) rows = std::min(rows, rows_through(plan_of(*job), replica_));
+  const uint64_t slice = slice_ns(rows) * jobs.size();
   try {
     SharedScans scans;
     std::vector<Task> tasks;
-    for (Job* const job : jobs) tasks.push_back(ride(job, &scans));
+    for (Job* const job : jobs) tasks.push_back(ride(job, slice, &scans));
     for (Task& task : tasks) task.start();
     while (scans.has_waiting()) scans.run_pass();
   } catch (const std::exception&) {
@@ -335,10 +362,11 @@ void BatchRunner::run_riders(std::span<Job* const> jobs) {
   }
 }
 
-Task BatchRunner::ride(Job* job, SharedScans* scans) {
-  job->rode = true;
+Task BatchRunner::ride(Job* job, uint64_t slice, SharedScans* scans) {
   const auto start = Clock::now();
-  const StopSignal stop = signal_of(std::span(&job, 1), end_ns_of(*job));
+  const uint64_t run_ns_max = queries_[job->query].run_ns_max;
+  const StopSignal stop =
+      signal_of(std::span(&job, 1), end_in(run_ns_max == 0 ? slice : std::min(slice, run_ns_max)));
   MemoryBudget memory(memory_limits_);
   QueryResult result;
   std::exception_ptr failure;

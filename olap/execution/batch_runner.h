@@ -4,6 +4,8 @@
 // (star_batch.h). Other plans may ride together, which shares their scans (riding_plans.h,
 // shared_scans.h). The rest run one by one, and a batch of one shares nothing. Work that the
 // planner expects to read few rows runs first, so that short queries do not wait for long ones.
+// If a query runs far longer than its rows explain, it is set back: it starts again behind the
+// others, which so do not wait for a query that does not end.
 //
 // Threads    one caller; the passes and pipelines use the arena.
 // Errors     a query fails alone. A query that a pass of stars cannot answer runs alone, and so
@@ -39,7 +41,8 @@ class BatchRunner {
     std::vector<size_t> same;  // later queries with the same text
     std::optional<StarQuery> star;
     bool in_unit = false;
-    bool rode = false;
+    bool may_ride = true;  // until it has, or is set back
+    double rows_min = 0;   // what it goes through, as far as its run told before it was set back
     bool done = false;
   };
   // Jobs that run together, or one that runs alone.
@@ -63,10 +66,14 @@ class BatchRunner {
   Task run_plan(const Job& job, RunContext context, std::chrono::steady_clock::time_point start,
                 const GivenStar* star, QueryResult* result) const;
   void run_riders(std::span<Job* const> jobs);
-  Task ride(Job* job, SharedScans* scans);
+  // The plan leaves the ride after `slice` ns.
+  Task ride(Job* job, uint64_t slice, SharedScans* scans);
   void share_texts();
   void drop_stopped();
-  base::Result<QueryResult> run_alone(Job* job);
+  // Runs the job alone, but for so long at most; 0: without end.
+  base::Result<QueryResult> run_alone(Job* job, uint64_t ns_max);
+  // Runs the job alone. If others wait and it takes longer than `rows` explain, it is set back.
+  void run_or_set_back(Job* job, double rows);
   void add_stars(std::vector<Unit>* units);
   // Make units of the jobs that are in no unit yet.
   void add_riders(std::vector<Unit>* units);
@@ -77,8 +84,6 @@ class BatchRunner {
   // The signal that stops these jobs when all queries that get their results are stopped, or at
   // `end_ns` (0: no end).
   StopSignal signal_of(std::span<Job* const> jobs, uint64_t end_ns = 0) const;
-  // The time at which a run that begins now has to end; 0: none.
-  uint64_t end_ns_of(const Job& job) const;
   void finish(Job* job, base::Result<QueryResult> result);
   void deliver(size_t query, base::Result<QueryResult> result) const;
 
@@ -89,6 +94,7 @@ class BatchRunner {
   const MemoryLimits memory_limits_;
   const DeliverResult& deliver_;
   std::vector<Job> jobs_;
+  size_t jobs_left_ = 0;  // not done
 };
 
 }  // namespace diptych::olap

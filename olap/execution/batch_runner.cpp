@@ -45,8 +45,9 @@ double rows_through(const Operator& op, const storage::Replica& replica) {
   if (op.kind == OperatorKind::kScan) {
     rows += static_cast<double>(replica.table(op.table).live_rows());
   }
-  for (const OperatorPtr& child : op.children) rows += rows_through(*child, replica);
-  return rows;
+  double below = 0;
+  for (const OperatorPtr& child : op.children) below += rows_through(*child, replica);
+  return rows + (op.kind == OperatorKind::kLimit ? share_read(op) * below : below);
 }
 
 // Rows that the plan's operators read or give out, as the planner thinks.

@@ -15,13 +15,19 @@ constexpr double kRowsKeptMax = 1 << 20;
 constexpr size_t kRidersMax = 16;
 static_assert(kRidersMax <= kScansMax, "they may all scan one table");
 
+// A scan that a LIMIT ends after this share of its rows, or less, costs less alone than its plan
+// would wait for the others of a ride.
+constexpr double kEarlyShareMax = 1.0 / 16;
+
 struct LargestTable {
   uint64_t rows = 0;
   uint32_t table = 0;
 };
 
+// Without scans that end early.
 LargestTable largest_table(const Operator& op, const storage::Replica& replica) {
   LargestTable largest;
+  if (op.kind == OperatorKind::kLimit && share_read(op) <= kEarlyShareMax) return largest;
   if (op.kind == OperatorKind::kScan)
     largest = {replica.table(op.table).live_rows(), op.table.value};
   for (const OperatorPtr& child : op.children) {
@@ -38,6 +44,17 @@ struct Rider {
 };
 
 }  // namespace
+
+double share_read(const Operator& limit) {
+  const Operator& child = *limit.children[0];
+  const Operator* scan = &child;
+  while (scan->kind == OperatorKind::kFilter || scan->kind == OperatorKind::kProject) {
+    scan = scan->children[0].get();
+  }
+  if (scan->kind != OperatorKind::kScan || limit.limit == kNoLimit) return 1;
+  const double wanted = static_cast<double>(limit.limit) + static_cast<double>(limit.offset);
+  return std::min(1.0, wanted / std::max(1.0, child.estimated_rows));
+}
 
 double rows_kept(const Operator& op) {
   double rows = 0;

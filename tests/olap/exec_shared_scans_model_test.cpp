@@ -261,6 +261,18 @@ TEST_P(SharedScansOf, DeliverEachPlanAsSoonAsItHasEnded) {
   EXPECT_EQ(all[0].result->rows.size(), 5U);
 }
 
+// Even if it came last, and an aggregate shares the large table's scan with others.
+TEST_P(SharedScansOf, AreNotAwaitedByAScanThatALimitEnds) {
+  std::vector<Plan> plans;
+  plans.push_back(once(kMiddle));
+  plans.push_back(twice(kLarge, kLarge));
+  plans.push_back(once(kLarge));
+  plans[2].root->children[0]->estimated_rows = kLargeRows;
+  const auto all = run(runs_of(plans));
+  EXPECT_EQ(order_of(all), (std::vector<size_t>{2, 0, 1}));
+  EXPECT_EQ(all[0].result->rows.size(), 5U);
+}
+
 // Alone each has the same limit.
 TEST_P(SharedScansOf, AreLeftByWhoMayNotRunForSoLong) {
   std::vector<Plan> plans = plans_of_large();
@@ -353,6 +365,46 @@ TEST_P(SharedScansOf, RunAgainAloneWhoHasTooLittleMemoryBesideOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, SharedScansOf, ::testing::Values(1U, 3U));
+
+// What `above` makes of the scan, then a LIMIT of 5 rows.
+Plan limited(const std::function<OperatorPtr(OperatorPtr)>& above, double estimated_rows) {
+  OperatorPtr rows = scan(kLarge, kTableTypes);
+  rows->estimated_rows = estimated_rows;
+  rows = above(std::move(rows));
+  rows->estimated_rows = estimated_rows;
+  std::vector<DataType> types = rows->output;
+  OperatorPtr first = over(OperatorKind::kLimit, std::move(rows), std::move(types));
+  first->limit = 5;
+  return plan_of(std::move(first));
+}
+
+TEST(RidingPlans, HaveNoScanThatALimitEndsEarly) {
+  SharedScans tables(1);
+  const auto rides = [&](const Plan& plan) {
+    const Plan other = twice(kLarge, kMiddle);
+    return !riding_plans(std::vector<const Plan*>{&plan, &other}, tables.replica()).empty();
+  };
+  const auto scanned = [](OperatorPtr rows) { return rows; };
+  const auto selected = [](OperatorPtr rows) { return filter(std::move(rows), less(1, 3)); };
+  const auto sorted = [](OperatorPtr rows) {
+    std::vector<DataType> types = rows->output;
+    OperatorPtr sort = over(OperatorKind::kSort, std::move(rows), std::move(types));
+    sort->sort_keys.push_back({0, false, false});
+    return sort;
+  };
+  EXPECT_FALSE(rides(limited(scanned, kLargeRows)));
+  EXPECT_FALSE(rides(limited(selected, kLargeRows)));
+  // A filter that is to let through so little that much is read for five rows.
+  EXPECT_TRUE(rides(limited(selected, 20)));
+  // All rows are read before the first comes.
+  EXPECT_TRUE(rides(limited(sorted, kLargeRows)));
+  Plan all = limited(scanned, kLargeRows);
+  all.root->limit = kNoLimit;
+  EXPECT_TRUE(rides(all));
+  Plan far = limited(scanned, kLargeRows);
+  far.root->offset = kLargeRows / 2;
+  EXPECT_TRUE(rides(far));
+}
 
 TEST(RidingPlans, HaveTheirLargestTableInCommonAndKeepLittle) {
   SharedScans tables(1);

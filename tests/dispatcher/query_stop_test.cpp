@@ -389,6 +389,11 @@ INSTANTIATE_TEST_SUITE_P(
         "SELECT length(repeat('\xC3\xA4', 200000000))",
         "SELECT length(upper(repeat('aB', 100000000)))", "SELECT md5(repeat('x', 400000000))",
         "SELECT regexp_count(repeat('ab', 100000000), 'ab')",
+        // An alternative that fails reads to the text's end at each match.
+        "SELECT regexp_count(repeat('a', 3000000), 'a.*c|a')",
+        "SELECT regexp_instr(repeat('a', 3000000), 'a.*c|a', 1, 2900000)",
+        "SELECT regexp_substr(repeat('a', 3000000), 'a.*c|a', 1, 2900000)",
+        "SELECT regexp_replace(repeat('ab', 1000000), '(a.*c)|b', '\\1x', 1, 900000)",
         "SELECT 1 WHERE repeat('aB', 200000000) ILIKE '%ab_abx%'",
         "SELECT 1 WHERE repeat('a', 400000000) LIKE '%' || repeat('a', 50000) || '_b%'",
         "SELECT 1 WHERE repeat('ä', 200000000) LIKE '%' || repeat('ä', 50000) || '_b%'",

@@ -122,13 +122,14 @@ void for_matches(const RE2& regex, std::string_view text, size_t at, StopCountdo
                  const Visit& visit) {
   const int groups_wanted = std::min(regex.NumberOfCapturingGroups() + 1, kGroupsMax);
   while (at <= text.size()) {
+    // Each match may read to the text's end, wherever it ends; one of nothing takes time, too.
+    countdown->pass(text.size() - at + 16);
     RegexGroups groups{};
     if (!regex.Match(piece(text), at, text.size(), RE2::UNANCHORED, groups.data(), groups_wanted)) {
       return;
     }
     if (!visit(groups)) return;
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
-    countdown->pass(begin + groups[0].size() - at + 16);  // a match of nothing takes time, too
     at = begin + groups[0].size();
     // Behind a match of nothing the next one begins a character later.
     if (groups[0].empty()) at += at < text.size() ? character_bytes(text, at) : 1;

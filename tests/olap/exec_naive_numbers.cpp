@@ -22,11 +22,14 @@ Value naive_moment(AggregateKind kind, const std::vector<Value>& values) {
 }
 
 Value naive_covariance(const Aggregate& one, const std::vector<Row>& rows) {
-  std::vector<std::pair<double, double>> pairs;
+  std::vector<std::pair<double, double>> pairs;  // their differences from the first one
+  std::pair<double, double> first;
   for (const Row& row : rows) {
     const Value y = naive_evaluate(*one.argument, row);
     const Value x = naive_evaluate(*one.further[0], row);
-    if (!is_null(y) && !is_null(x)) pairs.emplace_back(std::get<double>(y), std::get<double>(x));
+    if (is_null(y) || is_null(x)) continue;
+    if (pairs.empty()) first = {std::get<double>(y), std::get<double>(x)};
+    pairs.emplace_back(std::get<double>(y) - first.first, std::get<double>(x) - first.second);
   }
   if (pairs.empty()) return kNull;
   const auto count = static_cast<double>(pairs.size());

@@ -41,14 +41,16 @@ Moments moments_of(const double* values, uint32_t count) {
 
 PairMoments moments_of(const double* y, const double* x, uint32_t count) {
   const double n = count;
-  const double mean_y = sum_of_terms(count, [&](uint32_t i) { return y[i]; }) / n;
-  const double mean_x = sum_of_terms(count, [&](uint32_t i) { return x[i]; }) / n;
-  const double rest_y = sum_of_terms(count, [&](uint32_t i) { return y[i] - mean_y; });
-  const double rest_x = sum_of_terms(count, [&](uint32_t i) { return x[i] - mean_x; });
-  const double products =
-      sum_of_terms(count, [&](uint32_t i) { return (y[i] - mean_y) * (x[i] - mean_x); });
-  const PairMoments all{n, mean_y + rest_y / n, mean_x + rest_x / n,
-                        products - rest_y * rest_x / n};
+  const auto shifted_y = [&](uint32_t i) { return y[i] - y[0]; };
+  const auto shifted_x = [&](uint32_t i) { return x[i] - x[0]; };
+  const double mean_y = sum_of_terms(count, shifted_y) / n;
+  const double mean_x = sum_of_terms(count, shifted_x) / n;
+  const double rest_y = sum_of_terms(count, [&](uint32_t i) { return shifted_y(i) - mean_y; });
+  const double rest_x = sum_of_terms(count, [&](uint32_t i) { return shifted_x(i) - mean_x; });
+  const double products = sum_of_terms(
+      count, [&](uint32_t i) { return (shifted_y(i) - mean_y) * (shifted_x(i) - mean_x); });
+  const PairMoments all{
+      y[0], x[0], n, mean_y + rest_y / n, mean_x + rest_x / n, products - rest_y * rest_x / n};
   if (std::isfinite(products)) return all;
   PairMoments one_by_one;
   for (uint32_t i = 0; i < count; ++i) one_by_one.add(y[i], x[i]);

@@ -3,8 +3,10 @@
 //
 // A state holds the count, the means, and the sum of products of differences from the means. It is
 // computed by Welford's update and Chan's merge, or in two passes over a vector (moments.cpp),
-// which is faster. No digits are lost if values are far from zero and near each other.
-// ShiftedMoments takes the differences of exact numbers exactly.
+// which is faster. No digits are lost if values are far from zero and near each other: what a mean
+// is rounded by is little beside the square of the differences. Beside a covariance it is not, so
+// PairMoments takes the differences from the first pair; ShiftedMoments takes those of exact
+// numbers exactly.
 
 #pragma once
 
@@ -87,17 +89,23 @@ struct ShiftedMoments {
 };
 
 struct PairMoments {
+  double first_y = 0;
+  double first_x = 0;
   double count = 0;
-  double mean_y = 0;
+  double mean_y = 0;  // of the differences from the first pair
   double mean_x = 0;
   double products = 0;  // sum of products of differences from the means
 
   void add(double y, double x) {
+    if (count == 0) {
+      first_y = y;
+      first_x = x;
+    }
     count += 1;
-    const double difference = y - mean_y;
+    const double difference = y - first_y - mean_y;
     mean_y += difference / count;
-    mean_x += (x - mean_x) / count;
-    products += difference * (x - mean_x);
+    mean_x += (x - first_x - mean_x) / count;
+    products += difference * (x - first_x - mean_x);
   }
 
   void add(const PairMoments& other) {
@@ -107,8 +115,8 @@ struct PairMoments {
       return;
     }
     const double total = count + other.count;
-    const double y = other.mean_y - mean_y;
-    const double x = other.mean_x - mean_x;
+    const double y = other.first_y - first_y + (other.mean_y - mean_y);
+    const double x = other.first_x - first_x + (other.mean_x - mean_x);
     products += other.products + y * x * count * other.count / total;
     mean_y += y * other.count / total;
     mean_x += x * other.count / total;

@@ -250,8 +250,6 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
   if (operation.lexpr == nullptr) {
     auto operand = dispatch(*operation.rexpr);
     if (!operand) return operand;
-    if (name == "-") return bind_negation(source_, operation.location, *std::move(operand));
-    if (name == "+") return operand;
     return bind_prefix_operator(source_, name, operation.location, *std::move(operand));
   }
   if (is_pattern_operator(name)) return bind_pattern(operation);

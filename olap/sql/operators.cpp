@@ -308,6 +308,32 @@ bool is_date_operand(const Bound& operand) {
   return operand.expression->type.kind == TypeKind::kDate;
 }
 
+base::Error no_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
+                               const Bound& operand) {
+  return source.wrong(offset,
+                      fmt::format("operator \"{}\" does not take {}", name, type_name_of(operand)),
+                      "42883");
+}
+
+BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {
+  if (operand.untyped) return ambiguous_operator(source, "-", offset);
+  const DataType type = operand.expression->type;
+  if (!is_numeric(type) && type != kIntervalType) {
+    return no_prefix_operator(source, "-", offset, operand);
+  }
+  return typed(make_expression(ExpressionKind::kNegate, type, std::move(operand.expression)),
+               offset);
+}
+
+// As in PostgreSQL of numbers alone, and an untyped operand is a DOUBLE.
+BoundResult bind_plus(const SourceText& source, int64_t offset, Bound operand) {
+  if (auto adopted = adopt_type(source, kDoubleType, &operand); !adopted) return adopted.error();
+  if (!is_numeric(operand.expression->type)) {
+    return no_prefix_operator(source, "+", offset, operand);
+  }
+  return operand;
+}
+
 std::optional<Function> bit_function(std::string_view name) {
   if (name == "&") return Function::kBitAnd;
   if (name == "|") return Function::kBitOr;
@@ -404,6 +430,8 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
 
 BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
                                  Bound operand) {
+  if (name == "-") return bind_negation(source, offset, std::move(operand));
+  if (name == "+") return bind_plus(source, offset, std::move(operand));
   if (name == "~") {
     if (operand.untyped) return ambiguous_operator(source, name, offset);
     Bound ones{make_literal(kIntType, base::Value(int64_t{-1})), false, offset};
@@ -514,16 +542,6 @@ BoundResult bind_row_operator(const SourceText& source, std::string_view name, i
     }
   }
   return typed(std::move(result), offset);
-}
-
-BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {
-  if (operand.untyped) return ambiguous_operator(source, "-", offset);
-  const DataType type = operand.expression->type;
-  if (!is_numeric(type) && type != kIntervalType) {
-    return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()), "42883");
-  }
-  return typed(make_expression(ExpressionKind::kNegate, type, std::move(operand.expression)),
-               offset);
 }
 
 }  // namespace diptych::olap

@@ -92,8 +92,7 @@ inline bool is_pattern_operator(std::string_view name) {
 // Binds row comparisons: = and <> column by column; <, <=, > and >= lexicographically.
 BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
                               std::vector<Bound> left, std::vector<Bound> right);
-BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand);
-// Binds the prefix operators ~ (of bits), @, |/ and ||/.
+// Binds the prefix operators -, +, ~ (of bits), @, |/ and ||/.
 BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
                                  Bound operand);
 

@@ -24,6 +24,10 @@ constexpr Refused kRefused[] = {
     {"select p_idd from parent",
      "invalid argument: no such column \"p_idd\"; did you mean \"p_id\"? (line 1, "
      "column 8: \"p_idd\")"},
+    {"select + p_name from parent",
+     "invalid argument: operator \"+\" does not take VARCHAR(20) (line 1, column 8: \"+\")"},
+    {"select + (p_id = 1) from parent",
+     "invalid argument: operator \"+\" does not take BOOLEAN (line 1, column 8: \"+\")"},
     {"select parent.p_nam from parent",
      "invalid argument: table \"parent\" has no column \"p_nam\"; did you mean "
      "\"p_name\"? (line 1, column 8: \"parent.p_nam\")"},

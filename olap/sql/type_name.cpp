@@ -1,6 +1,7 @@
 #include "olap/sql/type_name.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,20 @@ bool is_of_postgresql(std::string_view type) {
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
+// By the names that the grammar gives; nullopt: it is none of a column's types.
+std::optional<TypeKind> type_kind(std::string_view written) {
+  if (written == "int4") return TypeKind::kInt;
+  if (written == "int8") return TypeKind::kBigInt;
+  if (written == "numeric") return TypeKind::kDecimal;
+  if (written == "float8" || written == "double") return TypeKind::kDouble;
+  if (written == "bool") return TypeKind::kBoolean;
+  if (written == "date") return TypeKind::kDate;
+  if (written == "timestamp") return TypeKind::kTimestamp;
+  if (written == "bpchar") return TypeKind::kChar;
+  if (written == "varchar" || written == "text") return TypeKind::kVarchar;
+  return std::nullopt;
+}
+
 enum class TypePlace : uint8_t { kColumn, kCast };
 
 base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name,
@@ -111,30 +126,23 @@ base::Result<DataType> bind_in_place(const SourceText& source, const PgQuery__Ty
                                      TypePlace place) {
   const std::string written = joined(strings_of(NodeList(name.names, name.n_names)));
   if (name.n_array_bounds != 0) return source.unsupported(name.location, "an array type");
+  const auto kind = type_kind(written);
+  if (!kind) return unknown_type(source, name, written, place);
   const auto numbers = modifiers_of(source, name);
   if (!numbers) return numbers.error();
-  const bool text = written == "bpchar" || written == "varchar";
-  const size_t numbers_max = written == "numeric" ? 2 : text ? 1 : 0;
+  const bool sized = written == "bpchar" || written == "varchar";
+  const size_t numbers_max = written == "numeric" ? 2 : sized ? 1 : 0;
   if (numbers->size() > numbers_max) {
     return source.unsupported(start_of(name.typmods[numbers_max]), "this number after a type");
   }
-  if (written == "int4") return DataType{TypeKind::kInt};
-  if (written == "int8") return DataType{TypeKind::kBigInt};
   if (written == "numeric") {
     return declared_decimal(source, name, *numbers, base::kDecimalDigitsMax);
   }
-  if (written == "float8" || written == "double") return DataType{TypeKind::kDouble};
-  if (written == "bool") return DataType{TypeKind::kBoolean};
-  if (written == "date") return DataType{TypeKind::kDate};
-  if (written == "timestamp") return DataType{TypeKind::kTimestamp};
-  if (written == "bpchar") {
-    // PostgreSQL has no limit there; databases that were made with 1 keep it.
-    if (place == TypePlace::kColumn && numbers->empty()) return DataType{TypeKind::kChar, 0, 0, 1};
-    return string_type(source, name, TypeKind::kChar, *numbers);
+  // PostgreSQL has no limit there; databases that were made with 1 keep it.
+  if (written == "bpchar" && place == TypePlace::kColumn && numbers->empty()) {
+    return DataType{TypeKind::kChar, 0, 0, 1};
   }
-  if (written == "varchar") return string_type(source, name, TypeKind::kVarchar, *numbers);
-  if (written == "text") return DataType{TypeKind::kVarchar};
-  return unknown_type(source, name, written, place);
+  return sized ? string_type(source, name, *kind, *numbers) : DataType{*kind};
 }
 
 }  // namespace

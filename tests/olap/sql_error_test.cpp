@@ -28,6 +28,14 @@ constexpr Refused kRefused[] = {
      "invalid argument: operator \"+\" does not take VARCHAR(20) (line 1, column 8: \"+\")"},
     {"select + (p_id = 1) from parent",
      "invalid argument: operator \"+\" does not take BOOLEAN (line 1, column 8: \"+\")"},
+    {"select cast(1 as decimel(3,1))",
+     "invalid argument: type \"decimel\" does not exist; did you mean \"decimal\"? (line 1, column "
+     "18: \"decimel\")"},
+    {"select cast(1 as varchr('x'))",
+     "invalid argument: type \"varchr\" does not exist; did you mean \"varchar\"? (line 1, column "
+     "18: \"varchr\")"},
+    {"select cast(1 as int4(3))",
+     "unsupported: this number after a type is not supported yet (line 1, column 23: \"3))\")"},
     {"select parent.p_nam from parent",
      "invalid argument: table \"parent\" has no column \"p_nam\"; did you mean "
      "\"p_name\"? (line 1, column 8: \"parent.p_nam\")"},

@@ -87,6 +87,16 @@ base::Result<void> check_texts(std::span<const base::Value> parameters) {
   return {};
 }
 
+// What execute_ddl takes.
+bool is_ddl(const Node& statement) {
+  return statement.node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
+         statement.node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
+         statement.node_case == PG_QUERY__NODE__NODE_TRUNCATE_STMT ||
+         (statement.node_case == PG_QUERY__NODE__NODE_DROP_STMT &&
+          (statement.drop_stmt->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_TABLE ||
+           statement.drop_stmt->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX));
+}
+
 base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalog,
                            const TableRows& table_rows, std::span<const base::Value> parameters,
                            std::span<const SystemTable> system_tables, PlanningWork* work) {
@@ -103,8 +113,7 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   }
   if (statement->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
     const auto start = static_cast<int64_t>(source.sql().find_first_not_of(" \t\r\n"));
-    if (statement->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
-        statement->node_case == PG_QUERY__NODE__NODE_INDEX_STMT) {
+    if (is_ddl(*statement)) {
       return source.error(base::ErrorCode::kUnsupported, start,
                           "DDL is no query: execute_ddl, or diptych ddl, runs it");
     }

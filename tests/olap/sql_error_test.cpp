@@ -36,6 +36,17 @@ constexpr Refused kRefused[] = {
      "18: \"varchr\")"},
     {"select cast(1 as int4(3))",
      "unsupported: this number after a type is not supported yet (line 1, column 23: \"3))\")"},
+    {"drop table parent",
+     "unsupported: DDL is no query: execute_ddl, or diptych ddl, runs it (line 1, column 1: "
+     "\"drop\")"},
+    {"drop index by_name",
+     "unsupported: DDL is no query: execute_ddl, or diptych ddl, runs it (line 1, column 1: "
+     "\"drop\")"},
+    {"truncate parent",
+     "unsupported: DDL is no query: execute_ddl, or diptych ddl, runs it (line 1, column 1: "
+     "\"truncate\")"},
+    {"drop view parent",
+     "unsupported: DROP is not supported yet (line 1, column 1: \"drop view parent\")"},
     {"select parent.p_nam from parent",
      "invalid argument: table \"parent\" has no column \"p_nam\"; did you mean "
      "\"p_name\"? (line 1, column 8: \"parent.p_nam\")"},

@@ -34,7 +34,7 @@ base::Error no_field(const Call& call, std::string_view field) {
                                    fmt::format("{}() of a field that is no constant", call.name));
   }
   const bool zone = field == "timezone" || field == "timezone_hour" || field == "timezone_minute";
-  return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
+  return call.source.wrong(written.offset, fmt::format("\"{}\" is no field of a date", field),
                            zone ? base::SqlState("0A000") : base::SqlState("22023"));
 }
 

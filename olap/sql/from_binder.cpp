@@ -43,25 +43,32 @@ void append_slots(const JoinGroup& group, std::vector<uint32_t>* slots) {
   }
 }
 
-// The column of USING on one side of the join: in exactly one of these tables.
+// The column of USING on one side of the join, whose right side is at `place`: in exactly one of
+// these tables.
 base::Result<ScopeColumn*> find_column(const SourceText& source, int64_t place,
                                        std::span<ScopeTable> tables, std::string_view name,
                                        std::string_view side) {
   ScopeColumn* found = nullptr;
+  std::vector<std::string> names;
   for (ScopeTable& table : tables) {
     for (ScopeColumn& column : table.columns) {
-      if (column.name != name || column.merged) continue;
+      if (column.merged) continue;
+      names.push_back(column.name);
+      if (column.name != name) continue;
       if (found != nullptr) {
         return source.wrong(
-            place, fmt::format("USING ({}): several tables on the {} have the column", name, side),
+            place_in_using(source, place, name),
+            fmt::format("USING ({}): several tables on the {} have the column", name, side),
             "42702");
       }
       found = &column;
     }
   }
   if (found != nullptr) return found;
-  return source.wrong(
-      place, fmt::format("USING ({}): no table on the {} has the column", name, side), "42703");
+  return source.wrong(place_in_using(source, place, name),
+                      fmt::format("USING ({}): no table on the {} has the column{}", name, side,
+                                  suggestion(name, std::move(names))),
+                      "42703");
 }
 
 // The names of columns that both sides of a NATURAL JOIN have.
@@ -183,6 +190,9 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
       names.push_back(other.name);
     }
     for (const base::TableSchema& other : statement_.catalog.tables()) names.push_back(other.name);
+    for (const CteScope* s = in_schema ? nullptr : &ctes_; s != nullptr; s = s->outer) {
+      for (const CteScope::Entry& entry : s->entries) names.emplace_back(entry.name);
+    }
     return source_.wrong(table.location,
                          fmt::format("no such table \"{}\"{}", name, suggestion(name, names)),
                          "42P01");
@@ -486,7 +496,7 @@ base::Result<Expressions> SelectBinder::bind_join_condition(const PgQuery__JoinE
 base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string>& names,
                                                    size_t first_table, size_t first_right_table,
                                                    const PgQuery__JoinExpr& join) {
-  const int64_t place = start_of(join.rarg);
+  const int64_t place = place_of_item(*join.rarg);
   const bool keep_right = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT;
   const bool full = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_FULL;
   Expressions conditions;

@@ -148,6 +148,15 @@ base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList 
   return sets;
 }
 
+base::Error SelectBinder::wrong_key(const Node& key, base::Error error,
+                                    std::vector<std::string> outputs) const {
+  const bool name =
+      key.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && key.column_ref->n_fields == 1;
+  if (!name || error.sqlstate() != "42703") return error;
+  return scope_.unknown_column(source_, key.column_ref->location,
+                               string_of(key.column_ref->fields[0]), std::move(outputs));
+}
+
 // The SELECT item with the name as its alias, or nullptr. Several items may have it only if they
 // are the same.
 base::Result<const Node*> SelectBinder::find_alias(NodeList targets,
@@ -207,7 +216,11 @@ base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList ta
   const uint32_t first_slot = slots_.size();
   auto key = expressions_.bind_value(node, kGroupBy);
   if (!key && same_expression(*node, item)) key = expressions_.bind_value(&item, kGroupBy);
-  if (!key) return key.error();  // which stands where GROUP BY has the expression
+  if (!key) {  // the error stands where GROUP BY has the expression
+    std::vector<std::string> names;
+    for (const Node* target : targets) names.emplace_back(target->res_target->name);
+    return wrong_key(item, key.error(), std::move(names));
+  }
   bool has_subquery = false;
   for_each_column(**key, [&](const Expression& column) {
     has_subquery = has_subquery || column.column >= first_slot;

@@ -117,6 +117,15 @@ base::Result<ScanPtr> scan(const SourceText& source) {
   return tokens;
 }
 
+// Whether the token is the name, in quotes or in letters of any case.
+bool is_written_as(std::string_view token, std::string_view name) {
+  const bool quoted = token.size() >= 2 && token.front() == '"';
+  if (quoted) return token.substr(1, token.size() - 2) == name;
+  return std::equal(token.begin(), token.end(), name.begin(), name.end(), [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
 // True for tokens that make the parse tree one level deeper each time they occur in a chain.
 bool nests(PgQuery__Token token) {
   switch (token) {
@@ -394,6 +403,34 @@ int64_t set_operation_before(const SourceText& source, int64_t offset) {
     }
   }
   return found;
+}
+
+int64_t place_in_using(const SourceText& source, int64_t offset, std::string_view name) {
+  const auto scanned = scan(source);
+  if (!scanned) return offset;
+  const std::span tokens((*scanned)->tokens, (*scanned)->n_tokens);
+  size_t join = tokens.size();
+  for (size_t i = 0; i < tokens.size() && tokens[i]->start < offset; ++i) {
+    if (tokens[i]->token == PG_QUERY__TOKEN__JOIN) join = i;
+  }
+  int depth = 0;
+  bool in_using = false;
+  for (size_t i = join + 1; i < tokens.size(); ++i) {
+    const PgQuery__ScanToken& token = *tokens[i];
+    if (token.token == PG_QUERY__TOKEN__ASCII_40) ++depth;
+    if (token.token == PG_QUERY__TOKEN__ASCII_41) --depth;
+    if (depth == 0 && (in_using ? token.token == PG_QUERY__TOKEN__ASCII_41
+                                : token.token == PG_QUERY__TOKEN__JOIN)) {
+      break;
+    }
+    in_using = in_using || (depth == 0 && token.token == PG_QUERY__TOKEN__USING);
+    const auto length = static_cast<size_t>(token.end - token.start);
+    if (in_using &&
+        is_written_as(std::string_view(source.sql()).substr(token.start, length), name)) {
+      return token.start;
+    }
+  }
+  return offset;
 }
 
 std::string construct_name(const Node& node) {

@@ -83,6 +83,10 @@ bool same_expression(const Node& a, const Node& b);
 // parse tree does not have it.
 int64_t set_operation_before(const SourceText& source, int64_t offset);
 
+// The place of a column's name in the USING of a join, whose right side begins at the offset: the
+// tree does not have it. The offset where it is not found, as of NATURAL.
+int64_t place_in_using(const SourceText& source, int64_t offset, std::string_view name);
+
 // The construct's name for people, e.g. "window function", for "... is not supported yet".
 std::string construct_name(const Node& node);
 

@@ -108,12 +108,17 @@ base::Result<const ScopeColumn*> Scope::resolve(const SourceText& source, int64_
     }
   }
   if (!table.empty()) return unknown_table(source, offset, table);
-  std::vector<std::string> names;
+  return unknown_column(source, offset, column);
+}
+
+base::Error Scope::unknown_column(const SourceText& source, int64_t offset, std::string_view column,
+                                  std::vector<std::string> others) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
-    for (std::string& name : scope->column_names({})) names.push_back(std::move(name));
+    for (std::string& name : scope->column_names({})) others.push_back(std::move(name));
   }
   return source.wrong(
-      offset, fmt::format("no such column \"{}\"{}", column, suggestion(column, names)), "42703");
+      offset, fmt::format("no such column \"{}\"{}", column, suggestion(column, std::move(others))),
+      "42703");
 }
 
 }  // namespace diptych::olap

@@ -61,6 +61,11 @@ class Scope {
   base::Result<const ScopeColumn*> resolve(const SourceText& source, int64_t offset,
                                            std::string_view table, std::string_view column) const;
 
+  // The error for an unqualified name that no table has, here or around. It suggests a similar one,
+  // also of the others that could stand there.
+  base::Error unknown_column(const SourceText& source, int64_t offset, std::string_view column,
+                             std::vector<std::string> others = {}) const;
+
   // The slot of an unqualified name in this block's own tables, if exactly one has it.
   const ScopeColumn* find_own(std::string_view column) const;
 

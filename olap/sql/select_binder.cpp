@@ -448,7 +448,11 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view
     if (same_expression(*node, key)) return output;
   }
   auto expression = expressions_.bind_value(&key, kOrderBy);
-  if (!expression) return expression.error();
+  if (!expression) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < block_->visible_outputs; ++i) names.push_back(outputs[i].name);
+    return wrong_key(key, expression.error(), std::move(names));
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (equal(*outputs[i].expression, **expression)) return i;
   }

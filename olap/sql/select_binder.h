@@ -214,6 +214,9 @@ class SelectBinder : private SubqueryBinder {
   Status bind_group_by(NodeList items, NodeList targets);
   base::Result<std::vector<size_t>> bind_group_items(NodeList items, NodeList targets);
   base::Result<size_t> bind_group_item(const Node& item, NodeList targets);
+  // The error of an ORDER BY's or GROUP BY's key that could not be bound. A name that no column has
+  // may have been meant to be one of the outputs'.
+  base::Error wrong_key(const Node& key, base::Error error, std::vector<std::string> outputs) const;
   base::Result<const Node*> find_alias(NodeList targets, const PgQuery__ColumnRef& column);
   size_t add_group_key(ExpressionPtr key);
   base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);

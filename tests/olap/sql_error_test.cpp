@@ -47,6 +47,36 @@ constexpr Refused kRefused[] = {
      "\"truncate\")"},
     {"drop view parent",
      "unsupported: DROP is not supported yet (line 1, column 1: \"drop view parent\")"},
+    {"with mother as (select 1 a) select * from mothr",
+     "invalid argument: no such table \"mothr\"; did you mean \"mother\"? (line 1, column 43: "
+     "\"mothr\")"},
+    {"with spouse as (select 1 a) select (select a from spuose)",
+     "invalid argument: no such table \"spuose\"; did you mean \"spouse\"? (line 1, column 51: "
+     "\"spuose\")"},
+    {"with spouse as (select 1 a) select a from public.spuose",
+     "invalid argument: no such table \"spuose\" (line 1, column 43: \"public.spuose\")"},
+    {"select p_id as ident from parent order by idemt",
+     "invalid argument: no such column \"idemt\"; did you mean \"ident\"? (line 1, column 43: "
+     "\"idemt\")"},
+    {"select p_id as ident from parent order by p_idd",
+     "invalid argument: no such column \"p_idd\"; did you mean \"p_id\"? (line 1, column 43: "
+     "\"p_idd\")"},
+    {"select p_id as ident from parent order by idemt + 1",  // where outputs have no names
+     "invalid argument: no such column \"idemt\" (line 1, column 43: \"idemt\")"},
+    {"select p_id as ident from parent group by idemt",
+     "invalid argument: no such column \"idemt\"; did you mean \"ident\"? (line 1, column 43: "
+     "\"idemt\")"},
+    {"select 1 from parent join (select p_id from parent) c using (p_idd)",
+     "invalid argument: USING (p_idd): no table on the left has the column; did you mean "
+     "\"p_id\"? (line 1, column 62: \"p_idd\")"},
+    {"select 1 from parent join (parent a join parent b using (p_id)) USING (P_id, P_nam)",
+     "invalid argument: USING (p_nam): no table on the left has the column; did you mean "
+     "\"p_name\"? (line 1, column 78: \"P_nam\")"},
+    {"select 1 from parent join child using (\"p_id\") join parent p using (c_id)",
+     "invalid argument: USING (p_id): no table on the right has the column; did you mean "
+     "\"c_id\"? (line 1, column 40: \"\"p_id\"\")"},
+    {"select date_trunc('mnth', c_at) from child",
+     "invalid argument: \"mnth\" is no field of a date (line 1, column 19: \"'mnth'\")"},
     {"select parent.p_nam from parent",
      "invalid argument: table \"parent\" has no column \"p_nam\"; did you mean "
      "\"p_name\"? (line 1, column 8: \"parent.p_nam\")"},
@@ -301,11 +331,11 @@ constexpr Refused kRefused[] = {
      "invalid argument: column \"p_id\" in a subquery must be in GROUP BY or in an aggregate "
      "(line 1, column 16: \"(\")"},
     {"select * from parent join child using (p_idd)",
-     "invalid argument: USING (p_idd): no table on the left has the column (line 1, column 27: "
-     "\"child\")"},
+     "invalid argument: USING (p_idd): no table on the left has the column; did you mean "
+     "\"p_id\"? (line 1, column 40: \"p_idd\")"},
     {"select 1 from parent join parent b on true join parent c using (p_id)",
      "invalid argument: USING (p_id): several tables on the left have the column (line 1, column "
-     "49: \"parent\")"},
+     "65: \"p_id\")"},
     {"select count(*) from parent group by count(*)",
      "invalid argument: an aggregate cannot stand in GROUP BY (line 1, column 38: \"count\")"},
     {"select p_id as x, p_name as x from parent group by x, p_name",

@@ -177,11 +177,25 @@ std::optional<int128_t> months_of(std::string_view word) {
   return negative ? -total : total;
 }
 
+// What a text says, whose years are a field of their own.
+struct FieldSum : IntervalSum {
+  int128_t years = 0;  // of the months
+
+  // Whether each field holds its number, even if years and months together are too many.
+  bool fields_hold() const {
+    return years == static_cast<int32_t>(years) &&
+           IntervalSum{months - years * 12, days, micros}.interval().has_value();
+  }
+};
+
 // Of a unit so many billionths. What is no whole month is days, except of years, and what is no
 // whole day is a time.
-void add_unit(const Interval& one, int128_t billionths, IntervalSum* sum) {
+void add_unit(const Interval& one, int128_t billionths, FieldSum* sum) {
   int128_t of_months = one.months * billionths;
-  if (one.months >= 12) of_months = of_billionths(of_months) * kBillion;
+  if (one.months >= 12) {
+    of_months = of_billionths(of_months) * kBillion;
+    sum->years += of_months / kBillion / 12;
+  }
   sum->months += of_months / kBillion;
   const int128_t of_days = one.days * billionths + of_months % kBillion * kDaysOfMonth;
   sum->days += of_days / kBillion;
@@ -194,7 +208,7 @@ class Reader {
   Reader(std::string_view text, const IntervalUnits& units) : rest_(text), units_(units) {}
 
   // Nothing where the text is no interval.
-  std::optional<IntervalSum> read() {
+  std::optional<FieldSum> read() {
     bool any = false;
     bool ago = false;
     for (std::string_view word = next_word(&rest_); !word.empty(); word = next_word(&rest_)) {
@@ -211,7 +225,7 @@ class Reader {
       any = true;
     }
     if (!any) return std::nullopt;
-    if (ago) return IntervalSum{-sum_.months, -sum_.days, -sum_.micros};
+    if (ago) return FieldSum{{-sum_.months, -sum_.days, -sum_.micros}, -sum_.years};
     return sum_;
   }
 
@@ -223,6 +237,7 @@ class Reader {
     }
     if (const auto months = months_of(word)) {
       sum_.months += *months;
+      sum_.years += *months / 12;
       return true;
     }
     // A number alone is of days before a time or a number of hours, else of the unit at the end.
@@ -262,7 +277,7 @@ class Reader {
 
   std::string_view rest_;
   IntervalUnits units_;
-  IntervalSum sum_;
+  FieldSum sum_;
   uint64_t seen_ = 0;  // units
   bool has_time_ = false;
   bool has_time_unit_ = false;  // then a time would say it twice
@@ -293,8 +308,8 @@ Error out_of_range(std::string_view text) {
 }
 
 // "P1Y2M3DT4H5M6S" without its P.
-std::optional<IntervalSum> read_designators(std::string_view text) {
-  IntervalSum sum;
+std::optional<FieldSum> read_designators(std::string_view text) {
+  FieldSum sum;
   bool in_time = false;
   bool any = false;
   while (!text.empty()) {
@@ -501,6 +516,10 @@ Result<Interval> parse_interval(std::string_view text, const IntervalUnits& unit
                              quoted(text)));
   }
   const auto interval = parts->interval();
+  if (!interval && parts->fields_hold()) {
+    return Error(ErrorCode::kInvalidArgument, "22008",
+                 fmt::format("interval out of range: {}", quoted(text)));
+  }
   if (!interval) return out_of_range(text);
   return *interval;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/counted.h"
 #include "olap/sql/decorrelation.h"
 #include "olap/sql/information_schema.h"
 #include "olap/sql/predicate_rules.h"
@@ -361,8 +362,8 @@ base::Result<void> SelectBinder::rename_columns(NodeList names, int64_t offset,
                                                 ScopeTable* table) const {
   if (names.size() > table->columns.size()) {
     return source_.wrong(offset,
-                         fmt::format("\"{}\" has {} columns, but {} names are given", table->alias,
-                                     table->columns.size(), names.size()),
+                         fmt::format("\"{}\" has {}, but {} names are given", table->alias,
+                                     base::counted(table->columns.size(), "column"), names.size()),
                          "42P10");
   }
   for (size_t i = 0; i < names.size(); ++i) table->columns[i].name = string_of(names[i]);

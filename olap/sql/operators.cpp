@@ -434,6 +434,9 @@ BoundResult bind_prefix_operator(const SourceText& source, std::string_view name
   if (name == "+") return bind_plus(source, offset, std::move(operand));
   if (name == "~") {
     if (operand.untyped) return ambiguous_operator(source, name, offset);
+    if (!is_integer(operand.expression->type)) {
+      return no_prefix_operator(source, name, offset, operand);
+    }
     Bound ones{make_literal(kIntType, base::Value(int64_t{-1})), false, offset};
     return bind_operator(source, "#", offset, std::move(operand), std::move(ones));
   }
@@ -442,6 +445,9 @@ BoundResult bind_prefix_operator(const SourceText& source, std::string_view name
                                     : name == "||/" ? "cbrt"
                                                     : "";
   if (function.empty()) return source.unsupported(offset, fmt::format("operator \"{}\"", name));
+  if (!operand.untyped && !is_numeric(operand.expression->type)) {
+    return no_prefix_operator(source, name, offset, operand);
+  }
   std::vector<Bound> arguments;
   arguments.push_back(std::move(operand));
   return bind_function(source, function, offset, std::move(arguments));
@@ -466,6 +472,11 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
                  left.offset);
   }
   if (name == "^" || name == "^@") {
+    const auto fits = [&](const Bound& operand) {
+      const DataType& type = operand.expression->type;
+      return operand.untyped || (name == "^" ? is_numeric(type) : type.is_string());
+    };
+    if (!fits(left) || !fits(right)) return no_operator(source, name, offset, left, right);
     std::vector<Bound> operands;
     operands.push_back(std::move(left));
     operands.push_back(std::move(right));

@@ -89,11 +89,14 @@ bool same_message(const ProtobufCMessage& a, const ProtobufCMessage& b) {
   });
 }
 
-// libpg_query's message without the text that our own error quotes anyway.
+// libpg_query's message without the text that our own error quotes anyway, and without the words
+// that stand in front of each such error.
 base::Error syntax_error(const SourceText& source, const PgQueryError& error) {
   std::string message = error.message == nullptr ? "syntax error" : error.message;
   const size_t near = message.find(" at or near ");
   if (near != std::string::npos) message.resize(near);
+  if (message == "syntax error") message = "this is unexpected";
+  if (message == "syntax error at end of input") message = "the statement ends too early";
   const int64_t offset = error.cursorpos > 0 ? source.offset_of_character(error.cursorpos - 1) : -1;
   if (message == "memory exhausted") {
     return source.unsupported(offset, "nesting as deep as here");

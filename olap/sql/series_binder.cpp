@@ -21,7 +21,7 @@
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kFunctionInFrom{"a function in FROM"};
+constexpr Clause kRowsFunction{"a function that gives rows"};  // in FROM or in SELECT
 constexpr std::string_view kName = "generate_series";
 constexpr std::string_view kUnnest = "unnest";
 
@@ -383,7 +383,7 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind_series_call(
   scalar_group_ = &block_->from;
   std::vector<Bound> arguments;
   for (const Node* node : NodeList(call.args, call.n_args)) {
-    auto argument = expressions_.bind(node, kFunctionInFrom);
+    auto argument = expressions_.bind(node, kRowsFunction);
     if (!argument) return argument.error();
     arguments.push_back(*std::move(argument));
   }

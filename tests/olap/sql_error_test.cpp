@@ -13,14 +13,14 @@ struct Refused {
 };
 
 constexpr Refused kRefused[] = {
-    {"selec 1", "syntax error: syntax error (line 1, column 1: \"selec\")"},
-    {"select 1 +", "syntax error: syntax error at end of input (line 1, column 11: end of text)"},
+    {"selec 1", "syntax error: this is unexpected (line 1, column 1: \"selec\")"},
+    {"select 1 +", "syntax error: the statement ends too early (line 1, column 11: end of text)"},
     {"select p_id from parent order by p_name collate \"de_DE\"",
      "unsupported: collation \"de_DE\" is not supported yet (line 1, column 41: \"collate "
      "\"de_DE\"\")"},
     {"select 'abc", "syntax error: unterminated quoted string (line 1, column 8: \"'abc\")"},
     {"select from parent where",
-     "syntax error: syntax error at end of input (line 1, column 25: end of text)"},
+     "syntax error: the statement ends too early (line 1, column 25: end of text)"},
     {"select p_idd from parent",
      "invalid argument: no such column \"p_idd\"; did you mean \"p_id\"? (line 1, "
      "column 8: \"p_idd\")"},
@@ -77,6 +77,26 @@ constexpr Refused kRefused[] = {
      "\"c_id\"? (line 1, column 40: \"\"p_id\"\")"},
     {"select date_trunc('mnth', c_at) from child",
      "invalid argument: \"mnth\" is no field of a date (line 1, column 19: \"'mnth'\")"},
+    {"select generate_series(1, count(*)) from parent",
+     "invalid argument: an aggregate cannot stand in a function that gives rows (line 1, column "
+     "27: \"count\")"},
+    {"select generate_series(1, row_number() over ()) from parent",
+     "invalid argument: a window function cannot stand in a function that gives rows (line 1, "
+     "column 27: \"row_number\")"},
+    {"select * from generate_series(1, count(*))",
+     "invalid argument: an aggregate cannot stand in a function that gives rows (line 1, column "
+     "34: \"count\")"},
+    {"select ~ 1.5",
+     "invalid argument: operator \"~\" does not take DECIMAL(2,1) (line 1, column 8: \"~\")"},
+    {"select @ p_name from parent",
+     "invalid argument: operator \"@\" does not take VARCHAR(20) (line 1, column 8: \"@\")"},
+    {"select p_name ^ 2 from parent",
+     "invalid argument: operator \"^\" does not take VARCHAR(20) and INT (line 1, column 15: "
+     "\"^\")"},
+    {"select p_id ^@ 'x' from parent",
+     "invalid argument: operator \"^@\" does not take INT and TEXT (line 1, column 13: \"^@\")"},
+    {"select * from (values (1)) v(a, b)",
+     "invalid argument: \"v\" has 1 column, but 2 names are given (line 1, column 24: \"1\")"},
     {"select parent.p_nam from parent",
      "invalid argument: table \"parent\" has no column \"p_nam\"; did you mean "
      "\"p_name\"? (line 1, column 8: \"parent.p_nam\")"},

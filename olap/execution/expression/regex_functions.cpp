@@ -79,6 +79,18 @@ RegexFlags flags_without_global(std::string_view letters, std::string_view funct
   return flags;
 }
 
+// What is wrong with the expression. Where brackets do not match RE2 quotes all of it, or its rest:
+// of SIMILAR TO that is a text that nobody wrote.
+std::string fault_of(const RE2& regex) {
+  std::string fault = regex.error();
+  const RE2::ErrorCode code = regex.error_code();
+  const bool quotes_all = code == RE2::ErrorMissingBracket || code == RE2::ErrorMissingParen ||
+                          code == RE2::ErrorUnexpectedParen;
+  const std::string quoted = ": " + regex.error_arg();
+  if (quotes_all && fault.ends_with(quoted)) fault.resize(fault.size() - quoted.size());
+  return fault;
+}
+
 // The last expression stays compiled: most are literals.
 class CompiledRegex {
  public:
@@ -98,7 +110,7 @@ class CompiledRegex {
     options.set_max_mem(int64_t{8} << 20);
     regex_ = std::make_unique<RE2>(piece(pattern), options);
     flags_ = flags;
-    if (!regex_->ok()) fail_value("invalid regular expression: " + regex_->error(), "2201B");
+    if (!regex_->ok()) fail_value("invalid regular expression: " + fault_of(*regex_), "2201B");
     return *regex_;
   }
 

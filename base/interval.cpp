@@ -177,25 +177,11 @@ std::optional<int128_t> months_of(std::string_view word) {
   return negative ? -total : total;
 }
 
-// What a text says, whose years are a field of their own.
-struct FieldSum : IntervalSum {
-  int128_t years = 0;  // of the months
-
-  // Whether each field holds its number, even if years and months together are too many.
-  bool fields_hold() const {
-    return years == static_cast<int32_t>(years) &&
-           IntervalSum{months - years * 12, days, micros}.interval().has_value();
-  }
-};
-
 // Of a unit so many billionths. What is no whole month is days, except of years, and what is no
 // whole day is a time.
-void add_unit(const Interval& one, int128_t billionths, FieldSum* sum) {
+void add_unit(const Interval& one, int128_t billionths, IntervalSum* sum) {
   int128_t of_months = one.months * billionths;
-  if (one.months >= 12) {
-    of_months = of_billionths(of_months) * kBillion;
-    sum->years += of_months / kBillion / 12;
-  }
+  if (one.months >= 12) of_months = of_billionths(of_months) * kBillion;
   sum->months += of_months / kBillion;
   const int128_t of_days = one.days * billionths + of_months % kBillion * kDaysOfMonth;
   sum->days += of_days / kBillion;
@@ -208,7 +194,7 @@ class Reader {
   Reader(std::string_view text, const IntervalUnits& units) : rest_(text), units_(units) {}
 
   // Nothing where the text is no interval.
-  std::optional<FieldSum> read() {
+  std::optional<IntervalSum> read() {
     bool any = false;
     bool ago = false;
     for (std::string_view word = next_word(&rest_); !word.empty(); word = next_word(&rest_)) {
@@ -225,7 +211,7 @@ class Reader {
       any = true;
     }
     if (!any) return std::nullopt;
-    if (ago) return FieldSum{{-sum_.months, -sum_.days, -sum_.micros}, -sum_.years};
+    if (ago) return IntervalSum{-sum_.months, -sum_.days, -sum_.micros};
     return sum_;
   }
 
@@ -237,7 +223,6 @@ class Reader {
     }
     if (const auto months = months_of(word)) {
       sum_.months += *months;
-      sum_.years += *months / 12;
       return true;
     }
     // A number alone is of days before a time or a number of hours, else of the unit at the end.
@@ -277,7 +262,7 @@ class Reader {
 
   std::string_view rest_;
   IntervalUnits units_;
-  FieldSum sum_;
+  IntervalSum sum_;
   uint64_t seen_ = 0;  // units
   bool has_time_ = false;
   bool has_time_unit_ = false;  // then a time would say it twice
@@ -308,8 +293,8 @@ Error out_of_range(std::string_view text) {
 }
 
 // "P1Y2M3DT4H5M6S" without its P.
-std::optional<FieldSum> read_designators(std::string_view text) {
-  FieldSum sum;
+std::optional<IntervalSum> read_designators(std::string_view text) {
+  IntervalSum sum;
   bool in_time = false;
   bool any = false;
   while (!text.empty()) {
@@ -516,10 +501,6 @@ Result<Interval> parse_interval(std::string_view text, const IntervalUnits& unit
                              quoted(text)));
   }
   const auto interval = parts->interval();
-  if (!interval && parts->fields_hold()) {
-    return Error(ErrorCode::kInvalidArgument, "22008",
-                 fmt::format("interval out of range: {}", quoted(text)));
-  }
   if (!interval) return out_of_range(text);
   return *interval;
 }

@@ -75,8 +75,7 @@ struct IntervalUnits {
 
 // "3 months", "1 year 2 mons -3 days +04:05:06.789", "2 hours ago", "1-2" (years and months),
 // "P1Y2M3DT4H5M6S". A number alone is of the last unit; one before a number of hours, or before a
-// time, is of days. 22007 where it is none of these, 22015 where a part is beyond an interval,
-// 22008 where only years and months together are.
+// time, is of days. 22007 where it is none of these, 22015 where a part is beyond an interval.
 Result<Interval> parse_interval(std::string_view text, const IntervalUnits& units = {});
 
 }  // namespace diptych::base

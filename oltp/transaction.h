@@ -225,7 +225,6 @@ class Transaction : public TransactionCore {
     using Row = typename IndexRef<KeyMembers...>::Row;
     using Projected = Projection<Row, Columns...>;
     uint64_t visited = 0;
-    if (options.limit == 0) return visited;
     const auto on_row = [&](const RowHandle& handle, const std::byte* row) {
       ++visited;
       const ScanStep step = visit(handle, Projected::load(row));

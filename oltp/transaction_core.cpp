@@ -417,14 +417,14 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
                               "bytes in all",
                               index.schema.name, base::kKeyBytesMax));
   }
-  if (index.schema.kind == base::IndexKind::kHash) {
-    if (!range.exact) {
-      return misuse(*index.table,
-                    fmt::format("index \"{}\" is a hash index: a scan needs the whole key",
-                                index.schema.name));
-    }
-    if (index.unique) return scan_one(index, range, choice, visit);
+  const bool by_hash = index.schema.kind == base::IndexKind::kHash;
+  if (by_hash && !range.exact) {
+    return misuse(
+        *index.table,
+        fmt::format("index \"{}\" is a hash index: a scan needs the whole key", index.schema.name));
   }
+  if (options.limit == 0) return {};
+  if (by_hash && index.unique) return scan_one(index, range, choice, visit);
   return scan_ordered(index, range, options, choice, visit);
 }
 

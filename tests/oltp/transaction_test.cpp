@@ -471,6 +471,24 @@ TEST(Misuse, ABoundOfAScanFitsItsColumn) {
       "a bound of a scan of index \"account_balance\" does not fit its column");
 }
 
+TEST(Scan, OfAtMostNoRowsVisitsNone) {
+  for (const uint32_t workers : {1u, 2u}) {
+    Bank bank(workers);
+    ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      const auto visit = [](const RowHandle&, const Account&) {
+        ADD_FAILURE();
+        return ScanStep::kContinue;
+      };
+      const auto& ordered = bank.account_balance;
+      const auto& by_hash = bank.account_pkey;
+      EXPECT_EQ(*txn.scan(ordered, prefix(ordered, 7), {.limit = 0}, visit), 0u);
+      EXPECT_EQ(*txn.scan(by_hash, prefix(by_hash, 1), {.limit = 0}, visit), 0u);
+      return {};
+    }));
+  }
+}
+
 // Refs that nobody bound must not be taken for those of the first table and the first index.
 TEST(Misuse, UnboundRefsAreRefused) {
   for (const uint32_t workers : {1u, 2u}) {
@@ -488,6 +506,9 @@ TEST(Misuse, UnboundRefsAreRefused) {
         [&](Transaction& txn) { EXPECT_FALSE(txn.get(by_name, "ann"sv)); },
         [&](Transaction& txn) { EXPECT_FALSE(txn.get_for_update(by_number, 1)); },
         [&](Transaction& txn) { EXPECT_FALSE(txn.scan(by_number, KeyRange(), {}, visit)); },
+        [&](Transaction& txn) {
+          EXPECT_FALSE(txn.scan(by_number, KeyRange(), {.limit = 0}, visit));
+        },
         [&](Transaction& txn) {
           const std::vector<std::tuple<int64_t>> keys{{1}};
           EXPECT_FALSE(txn.get_each(by_number, keys, [](size_t, const Account&) {}));

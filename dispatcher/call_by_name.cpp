@@ -110,11 +110,13 @@ base::Result<std::unique_ptr<NamedCall>> make_call(const ProcedureSignature& pro
 }  // namespace
 
 base::Result<void> check_callable(const ProcedureSignature& procedure) {
-  // An empty struct has one byte and no cells: nothing to pass.
-  if (procedure.argument_columns.empty() && procedure.argument_bytes > 1) {
+  const auto is_unknown = [](const std::vector<base::BoundColumn>& cells, size_t bytes,
+                             bool is_empty) { return cells.empty() && bytes > 0 && !is_empty; };
+  if (is_unknown(procedure.argument_columns, procedure.argument_bytes,
+                 procedure.has_empty_arguments)) {
     return unfit(procedure, "cannot be called by name: its arguments are not described");
   }
-  if (procedure.reply_columns.empty() && procedure.reply_bytes > 1) {
+  if (is_unknown(procedure.reply_columns, procedure.reply_bytes, procedure.has_empty_reply)) {
     return unfit(procedure, "cannot be called by name: its reply is not described");
   }
   return {};

@@ -111,8 +111,8 @@ class Database {
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
-  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; arguments or reply have more
-  // than kProcedureStructBytesMax.
+  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty or not UTF-8; arguments or
+  // reply have more than kProcedureStructBytesMax.
   // kOverloaded: there are too many. kOutOfMemory.
   base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace diptych::dispatcher {
 namespace {
 
@@ -38,11 +40,14 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
                                                  base::columns_hash(definition.reply_columns)),
           .argument_columns = arguments,
           .reply_columns = definition.reply_columns,
+          .has_empty_arguments = definition.has_empty_arguments,
+          .has_empty_reply = definition.has_empty_reply,
           .argument_texts = oltp::text_cells(arguments)};
 }
 
 std::string unfit(const oltp::ProcedureDefinition& definition) {
   if (definition.name.empty()) return "has no name";
+  if (!base::is_valid_utf8(definition.name)) return "has a name that is not valid UTF-8";
   if (definition.argument_bytes > oltp::kProcedureStructBytesMax) {
     return fmt::format("takes arguments of {} bytes, {} are allowed: use a Text for more",
                        definition.argument_bytes, oltp::kProcedureStructBytesMax);

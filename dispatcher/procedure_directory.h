@@ -34,14 +34,16 @@ struct ProcedureSignature {
   uint64_t cells_hash = 0;  // as a ref has it (oltp/procedure.h)
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
+  bool has_empty_arguments = false;  // as a definition's
+  bool has_empty_reply = false;
   std::vector<oltp::TextCell> argument_texts;  // of argument_columns
 };
 
 // What callers see of the definition; the id is not known yet.
 ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition);
 
-// Why no database takes the procedure, in words; empty: it does. The log needs its name; a stack
-// must have room for its arguments and its reply.
+// Why no database takes the procedure, in words; empty: it does. The log needs its name, which is a
+// text; a stack must have room for its arguments and its reply.
 std::string unfit(const oltp::ProcedureDefinition& definition);
 
 // How `other` differs from `procedure` for who calls it, in words; empty: it does not. Sizes, and

@@ -72,9 +72,13 @@ struct ProcedureDefinition {
   std::string name;
   size_t argument_bytes = 0;
   size_t reply_bytes = 0;
-  // Empty if the struct is not described with cells; the procedure then has no call by name.
+  // Empty if the struct is not described with cells; the procedure then has no call by name, unless
+  // there is nothing in the struct.
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
+  // An empty struct has a byte nonetheless.
+  bool has_empty_arguments = false;
+  bool has_empty_reply = false;
   Body body;
   std::function<void(std::span<const std::byte> arguments, AccessPlan&)> access;  // may be empty
   std::function<uint64_t(std::span<const std::byte> arguments)> partition;        // likewise
@@ -160,6 +164,8 @@ ProcedureDefinition define_procedure(std::string name, Body body,
   definition.reply_bytes = sizeof(Reply);
   definition.argument_columns = detail::cells_of<Arguments>();
   definition.reply_columns = detail::cells_of<Reply>();
+  definition.has_empty_arguments = std::is_empty_v<Arguments>;
+  definition.has_empty_reply = std::is_empty_v<Reply>;
   definition.reply_texts = text_cells(definition.reply_columns);
   definition.isolation = options.isolation;
   definition.version = options.version;

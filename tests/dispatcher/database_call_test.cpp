@@ -1,4 +1,4 @@
-// Calls of procedures: typed, by name, asynchronous; full queues; queries and their errors.
+// Calls of procedures: typed, asynchronous; full queues; queries and their errors.
 
 #include <atomic>
 #include <chrono>
@@ -63,39 +63,6 @@ TEST_F(Calls, WhatEndsTheDatabaseIsRefusedInACompletion) {
   EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), 10);
 }
 
-TEST_F(Calls, ByNameTakesValuesAndConvertsThem) {
-  const Value arguments[] = {int64_t{1}, int64_t{2}, int64_t{2'500}};
-  auto reply = database().call_by_name("transfer", arguments);
-  ASSERT_TRUE(reply.ok()) << reply.error().to_string();
-  ASSERT_EQ(reply->size(), 1u);
-  EXPECT_EQ(std::get<int64_t>((*reply)[0]), 7'500);
-  const Value account[] = {std::string("77"), std::string("12.50")};
-  auto opened = database().call_by_name("open_account", account);
-  ASSERT_TRUE(opened.ok()) << opened.error().to_string();
-  EXPECT_TRUE(opened->empty());
-  EXPECT_EQ(*bank_->number("SELECT balance FROM account WHERE id = 77"), 1'250);
-}
-
-TEST_F(Calls, ByNameSaysWhichArgumentIsWrong) {
-  const Value good[] = {int64_t{1}, int64_t{2}, int64_t{3}};
-  EXPECT_EQ(database().call_by_name("transmogrify", good).code(), ErrorCode::kNotFound);
-  auto few = database().call_by_name("transfer", std::span(good).first(2));
-  EXPECT_EQ(few.code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(few.error().message, HasSubstr("takes 3 arguments, got 2"));
-  const Value text[] = {int64_t{1}, std::string("Bob"), int64_t{3}};
-  auto wrong = database().call_by_name("transfer", text);
-  EXPECT_EQ(wrong.code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(wrong.error().message, HasSubstr("argument 2 \"to\""));
-  const Value null[] = {int64_t{1}, int64_t{2}, std::monostate{}};
-  auto nothing = database().call_by_name("transfer", null);
-  EXPECT_EQ(nothing.code(), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(nothing.error().to_string(),
-            "invalid argument: procedure \"transfer\": argument 3 \"cents\" is NULL, but it is a "
-            "BIGINT NOT NULL");
-  const Value large[] = {int64_t{1} << 40, int64_t{2}, int64_t{3}};
-  EXPECT_EQ(database().call_by_name("transfer", large).code(), ErrorCode::kInvalidArgument);
-}
-
 TEST_F(Calls, AProcedureIsRegisteredOnce) {
   auto again = database().register_procedure<AccountArguments, oltp::Nothing>(
       "bump", [](Transaction&, const AccountArguments&) -> base::Result<oltp::Nothing> {
@@ -105,13 +72,19 @@ TEST_F(Calls, AProcedureIsRegisteredOnce) {
 }
 
 // The log could not say whose call it has.
-TEST_F(Calls, AProcedureHasAName) {
+TEST_F(Calls, AProcedureHasANameThatIsAText) {
   auto nameless = database().register_procedure<AccountArguments, oltp::Nothing>(
       "", [](Transaction&, const AccountArguments&) -> base::Result<oltp::Nothing> {
         return oltp::Nothing{};
       });
   EXPECT_EQ(nameless.code(), ErrorCode::kInvalidArgument);
   EXPECT_THAT(nameless.error().message, HasSubstr("procedure \"\" has no name"));
+  auto no_text = database().register_procedure<AccountArguments, oltp::Nothing>(
+      "\xff", [](Transaction&, const AccountArguments&) -> base::Result<oltp::Nothing> {
+        return oltp::Nothing{};
+      });
+  EXPECT_EQ(no_text.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(no_text.error().message, HasSubstr("has a name that is not valid UTF-8"));
 }
 
 TEST_F(Calls, ARequestThatDoesNotFitIsRefusedWithoutACompletion) {

@@ -23,13 +23,16 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// While it lives no file grows beyond half a megabyte; the log's take twice that at least. A run
-// that would wait for good is rescued.
+// The log's files have at least a megabyte: there is space for them, and for little else, or none.
+constexpr rlim_t kLogBytes = 1 << 20;
+constexpr rlim_t kTooFewBytes = kLogBytes / 2;
+
+// While it lives no file grows beyond so many bytes. A run that would wait for good is rescued.
 class FullDisk {
  public:
-  FullDisk() : before_signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FullDisk(rlim_t file_bytes) : before_signal_(std::signal(SIGXFSZ, SIG_IGN)) {
     EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    const rlimit tight{.rlim_cur = 1 << 19, .rlim_max = before_.rlim_max};
+    const rlimit tight{.rlim_cur = file_bytes, .rlim_max = before_.rlim_max};
     EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
     rescuer_ = std::jthread([this](const std::stop_token& ended) {
       std::unique_lock lock(mutex_);
@@ -78,7 +81,7 @@ class RunOnAFullDisk : public testing::Test {
 
 TEST_F(RunOnAFullDisk, IsGivenUpAndNothingOfItIsKept) {
   ASSERT_NE(session_, nullptr);
-  const FullDisk full;
+  const FullDisk full(kTooFewBytes);
   StopFlag stop{false};
   const std::jthread stopper([&] {
     await_full_log();
@@ -98,7 +101,7 @@ TEST_F(RunOnAFullDisk, IsGivenUpAndNothingOfItIsKept) {
 
 TEST_F(RunOnAFullDisk, InAnOpenLoopIsGivenUp) {
   ASSERT_NE(session_, nullptr);
-  const FullDisk full;
+  const FullDisk full(kTooFewBytes);
   PhaseSwitch phase;
   OpenLoopDriver driver(session_->database(), session_->procedures(), {.queue_requests = 64},
                         &phase);
@@ -113,7 +116,7 @@ TEST_F(RunOnAFullDisk, InAnOpenLoopIsGivenUp) {
 // Where no call is on its way, the save of the end fails.
 TEST_F(RunOnAFullDisk, WhatCannotBeSavedIsKeptByItsLog) {
   ASSERT_NE(session_, nullptr);
-  const FullDisk full;
+  const FullDisk full(kLogBytes);
   ASSERT_TRUE(age(session_.get(), 1, 61, kNeverStop, ignore_progress, 0.01));
   const Checks checks = session_->finish(kNeverStop, ignore_progress);
   EXPECT_THAT(checks.close_error, HasSubstr("the database is left with its log"));

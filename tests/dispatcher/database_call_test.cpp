@@ -24,7 +24,6 @@ namespace {
 
 using base::DecimalValue;
 using base::ErrorCode;
-using base::Value;
 using ::testing::HasSubstr;
 
 class Calls : public ::testing::Test {

@@ -24,7 +24,6 @@ CheckpointWriter::~CheckpointWriter() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     cancelled_ = true;
-    unpaced_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -45,15 +44,6 @@ void CheckpointWriter::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot,
     busy_ = true;
     begun_ns_ = base::steady_ns();
     rate_ = ByteRate(options_.bytes_per_second);
-    unpaced_ = cancelled_;
-  }
-  changed_.notify_all();
-}
-
-void CheckpointWriter::hurry() {
-  {
-    const std::lock_guard lock(mutex_);
-    unpaced_ = true;
   }
   changed_.notify_all();
 }
@@ -62,7 +52,6 @@ void CheckpointWriter::cancel() {
   std::unique_lock lock(mutex_);
   if (!busy_) return;
   cancelled_ = true;
-  unpaced_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return !busy_; });
   cancelled_ = stopping_;
@@ -139,7 +128,7 @@ void CheckpointWriter::write() {
 base::Result<void> CheckpointWriter::pace(size_t bytes) {
   std::unique_lock lock(mutex_);
   figures_.checkpoint_bytes += bytes;
-  rate_.wait(bytes, &lock, &changed_, &unpaced_);
+  rate_.wait(bytes, &lock, &changed_, &cancelled_);
   if (cancelled_) return base::ErrorCode::kCancelled;
   return {};
 }

@@ -4,11 +4,10 @@
 //                                                               └─cancel─► ended(kCancelled) ─┘
 //
 // While it writes, transactions, applies and queries go on. It writes at most `bytes_per_second`,
-// unless it hurries, on the OLAP side's cores, behind all other threads of this process that want
-// them. What a save wrote before it was cancelled is not written again by the next one, unless it
-// changed.
+// on the OLAP side's cores, behind all other threads of this process that want them. What a save
+// wrote before it was cancelled is not written again by the next one, unless it changed.
 //
-// Threads    one of its own. begin: who holds the gate. cancel, hurry, report: any but its own. The
+// Threads    one of its own. begin: who holds the gate. cancel, report: any but its own. The
 //            callbacks are called on its thread: `ended` before it is idle, `idle` after.
 //
 // Invariants
@@ -64,8 +63,6 @@ class CheckpointWriter {
   bool busy() const;
   // Not while it is busy.
   void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot, std::vector<std::string> ddl);
-  // From here on what it writes, if it does, is written as fast as it goes.
-  void hurry();
   // Ends what it writes, and returns when it is idle.
   void cancel();
 
@@ -84,7 +81,6 @@ class CheckpointWriter {
   std::condition_variable changed_;  // begun, cancelled, idle, stopping
   bool busy_ = false;
   bool cancelled_ = false;
-  bool unpaced_ = false;  // cancelled, or in a hurry
   bool stopping_ = false;
   uint64_t due_ns_ = 0;
   uint64_t begun_ns_ = 0;  // of the one that is written

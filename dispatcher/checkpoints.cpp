@@ -1,6 +1,5 @@
 #include "dispatcher/checkpoints.h"
 
-#include <chrono>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -11,18 +10,6 @@
 #include "storage/replica_snapshot.h"
 
 namespace diptych::dispatcher {
-namespace {
-
-// With less of a log, a save takes hardly longer than what a checkpoint leaves of it.
-uint64_t little_log_bytes(const DatabaseOptions& options) {
-  const uint64_t most = options.checkpoint_log_bytes;
-  return most != 0 ? most / 256 : uint64_t{4} << 20;
-}
-
-// The writer comes behind all threads of queries: these may leave it hardly any time.
-constexpr std::chrono::seconds kAheadMax{20};
-
-}  // namespace
 
 Checkpoints::Checkpoints(const DatabaseOptions& options, const std::vector<uint32_t>& cores,
                          Source source)
@@ -102,32 +89,15 @@ base::Result<void> Checkpoints::check_replica() const {
   return olap_dispatcher_->check_replica();
 }
 
-std::future<base::Result<void>> Checkpoints::ask(Pace pace) {
+base::Result<void> Checkpoints::await() {
   std::future<base::Result<void>> done;
   {
     const std::lock_guard lock(mutex_);
-    std::promise<base::Result<void>> promise;
-    done = promise.get_future();
-    if (closed_) {
-      promise.set_value(base::ErrorCode::kClosed);
-      return done;
-    }
-    waiters_.push_back(std::move(promise));
-    if (pace == Pace::kHurried) pace_ = pace;
+    if (closed_) return base::ErrorCode::kClosed;
+    done = waiters_.emplace_back().get_future();
   }
   olap_dispatcher_->wish_checkpoint();
-  return done;
-}
-
-base::Result<void> Checkpoints::await() {
-  return ask(Pace::kKept).get();
-}
-
-void Checkpoints::get_ahead() {
-  if (!writer_ || log_ == nullptr) return;
-  if (log_->refuses() || log_->uncovered_bytes() < little_log_bytes(options_)) return;
-  writer_->hurry();  // the one that is written, after which this one is
-  static_cast<void>(ask(Pace::kHurried).wait_for(kAheadMax));
+  return done.get();
 }
 
 bool Checkpoints::waits_for_writer() {
@@ -146,16 +116,14 @@ bool Checkpoints::waits_for_writer() {
 void Checkpoints::run() {
   if (waits_for_writer()) return;
   Waiters answered;
-  Pace pace = Pace::kKept;
   {
     const std::lock_guard lock(mutex_);
     answered.swap(waiters_);
     participants_.swap(answered);
-    pace = std::exchange(pace_, Pace::kKept);
   }
   const base::Result<bool> begun = [&]() -> base::Result<bool> {
     try {
-      return begin(pace);
+      return begin();
     } catch (const std::bad_alloc&) {
       return base::ErrorCode::kOutOfMemory;
     }
@@ -173,7 +141,7 @@ void Checkpoints::run() {
 // The log's file is changed before the replica is brought up to date: all that the files before it
 // have is in the snapshot. It takes as much to make ready as a small checkpoint, so one that is
 // hardly used stays.
-base::Result<bool> Checkpoints::begin(Pace pace) {
+base::Result<bool> Checkpoints::begin() {
   if (!writer_) return false;
   if (saved_vid_ == source_.clock->last() && saved_ddl_ == source_.ddl->size()) {
     if (log_ != nullptr) log_->cover(*saved_vid_);  // whose files a backup may have held
@@ -183,7 +151,6 @@ base::Result<bool> Checkpoints::begin(Pace pace) {
   olap_dispatcher_->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable.error();
   writer_->begin(std::make_unique<storage::ReplicaSnapshot>(source_.replica), *source_.ddl);
-  if (pace == Pace::kHurried) writer_->hurry();
   return true;
 }
 

@@ -10,9 +10,9 @@
 // Whoever waits takes part in the first checkpoint that is begun after the call. One that a save
 // cancels leaves them to the next, which has nothing to do where the save was done.
 //
-// Threads    await, get_ahead: any that may wait for the OLAP side. run: the OLAP side's, inside of
-//            the gate. save: who holds the gate, exclusively or as the OLAP side. close: who closes
-//            the database. report: any. The writer's thread calls back.
+// Threads    await: any that may wait for the OLAP side. run: the OLAP side's, inside of the gate.
+//            save: who holds the gate, exclusively or as the OLAP side. close: who closes the
+//            database. report: any. The writer's thread calls back.
 //
 // Invariants
 //   K1  What the last save has is written by the gate's holder while the writer is idle, and by the
@@ -67,10 +67,6 @@ class Checkpoints {
 
   // Has a checkpoint written, and waits for it. kClosed: the database was closed meanwhile.
   base::Result<void> await();
-  // Before a save that everything waits for: has what has changed since the last one written in the
-  // background, as fast as it goes, and waits for that, for some seconds at most; so the save has
-  // little left. Does nothing where little has changed. Errors are left to the save.
-  void get_ahead();
   // Begins one, as the OLAP side was wished to.
   void run();
   // No one is written any more, and nobody is answered who comes later.
@@ -80,20 +76,17 @@ class Checkpoints {
 
  private:
   using Waiters = std::vector<std::promise<base::Result<void>>>;
-  enum class Pace : uint8_t { kKept, kHurried };
 
   // No manifest comes to another database's directory.
   storage::BeforeFileStep checked_steps() const;
   base::Result<void> save_replica();
   // kCorrupt, kIo: the replica was lost to it.
   base::Result<void> check_replica() const;
-  // What await() waits for.
-  std::future<base::Result<void>> ask(Pace pace);
   // Whether one that is written keeps another from being begun; that is then begun after it.
   bool waits_for_writer();
   // Cuts a snapshot of the replica, brought up to date, and gives it to the writer. False: nothing
   // has changed since the last save.
-  base::Result<bool> begin(Pace pace);
+  base::Result<bool> begin();
   // Counts it, and says it where nobody waits who hears of it.
   void note_failure(const base::Error& error, size_t waiters);
   // The writer's callbacks.
@@ -114,12 +107,11 @@ class Checkpoints {
   std::atomic<uint64_t> failed_{0};                   // writers: who saves
   base::NoticePause failure_notice_{60'000'000'000};  // as saved_vid_'s
 
-  std::mutex mutex_;         // guards the next five
-  Waiters waiters_;          // for one that begins
-  Waiters participants_;     // for the one that is written
-  bool again_ = false;       // was wished for while one was written
-  Pace pace_ = Pace::kKept;  // of the one that begins
-  bool closed_ = false;      // nobody answers any more
+  std::mutex mutex_;      // guards the next four
+  Waiters waiters_;       // for one that begins
+  Waiters participants_;  // for the one that is written
+  bool again_ = false;    // was wished for while one was written
+  bool closed_ = false;   // nobody answers any more
 
   std::optional<CheckpointWriter> writer_;  // of a database at a path; goes first
 };

@@ -56,7 +56,6 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
   if (auto open = state_->check_not_closing(); !open) return open.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  state_->checkpoints.get_ahead();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
   if (auto usable = state_->check_log(); !usable) return usable.error();

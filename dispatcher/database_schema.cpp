@@ -180,7 +180,6 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   auto statements = olap::split_statements(script);
   if (!statements) return statements.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
-  state_->checkpoints.get_ahead();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open;
   // Else it could never be saved, and calls would end for it.

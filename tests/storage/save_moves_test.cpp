@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -34,113 +34,112 @@ void expect_reads_back(const std::string& directory, const SavedReplica& expecte
 }
 
 // By the memory that blocks may take; with little, their chunks are read to be moved.
-class SaveMoves : public ::testing::TestWithParam<size_t> {};
+class SaveMoves : public ::testing::TestWithParam<size_t> {
+ protected:
+  SaveMoves() { LongFile::create(directory_.path()); }
+
+  BlockFile& file() { return source_->replica().buffers()->file(); }
+  void evict_all() { source_->replica().buffers()->evict_all(); }
+  // With the front of its file taken.
+  void open() {
+    const auto count_writes = [this](FileStep at) -> base::Result<void> {
+      writes_ += at == FileStep::kWrite ? 1 : 0;
+      return {};
+    };
+    source_.emplace(directory_.path(), 1, SavedReplica::File::kOpen, count_writes, GetParam());
+    hole_.emplace(&file());
+  }
+  void save() {
+    const auto saved = source_->save();
+    ASSERT_TRUE(saved.ok()) << saved.error().to_string();
+  }
+
+  TemporaryDirectory directory_;
+  int writes_ = 0;
+  std::optional<SavedReplica> source_;
+  std::optional<LongFile> hole_;
+};
 
 INSTANTIATE_TEST_SUITE_P(Budgets, SaveMoves, ::testing::Values(0, 1 << 20));
 
 TEST_P(SaveMoves, WhatLiesAtTheFilesEndAndGiveItBack) {
-  TemporaryDirectory directory;
-  LongFile::create(directory.path());
-  SavedReplica source(directory.path(), 1, SavedReplica::File::kOpen, {}, GetParam());
-  BlockFile& file = source.replica().buffers()->file();
-  LongFile hole(&file);
-  source.fill(1, kBlockAndPages, Vid(10));
-  const Partition& some = source.replica().table(base::TableId(0)).partition(base::PartitionId(0));
+  open();
+  source_->fill(1, kBlockAndPages, Vid(10));
+  const Partition& some =
+      source_->replica().table(base::TableId(0)).partition(base::PartitionId(0));
   ASSERT_EQ(some.leaf(0).form(), LeafForm::kCompressed);
   ASSERT_EQ(some.leaf(some.leaf_count() - 1).form(), LeafForm::kPlain);
-  ASSERT_TRUE(source.save().ok());
-  ASSERT_EQ(file.bytes(), 3 * kExtentBytes);
-  hole.come_free();
-  ASSERT_TRUE(source.save().ok());
-  ASSERT_EQ(file.held_bytes(), 0U);
-  ASSERT_EQ(file.bytes(), 3 * kExtentBytes) << "a restart needed the space in front until then";
-  const uint64_t used = file.bytes() - file.free_bytes();
-  const auto rows = source.rows();
-  source.replica().buffers()->evict_all();
+  ASSERT_NO_FATAL_FAILURE(save());
+  ASSERT_EQ(file().bytes(), 3 * kExtentBytes);
+  hole_->come_free();
+  ASSERT_NO_FATAL_FAILURE(save());
+  ASSERT_EQ(file().held_bytes(), 0U);
+  ASSERT_EQ(file().bytes(), 3 * kExtentBytes) << "a restart needed the space in front until then";
+  const uint64_t used = file().bytes() - file().free_bytes();
+  const auto rows = source_->rows();
+  evict_all();
   {
-    const BlockFile::Hold hold(&file);
-    ASSERT_TRUE(source.save().ok());
-    EXPECT_EQ(file.bytes() - file.free_bytes(), used) << "a backup would have both places kept";
+    const BlockFile::Hold hold(&file());
+    ASSERT_NO_FATAL_FAILURE(save());
+    EXPECT_EQ(file().bytes() - file().free_bytes(), used) << "a backup would have both places kept";
   }
-  ASSERT_TRUE(source.save().ok());
-  EXPECT_EQ(file.bytes(), kExtentBytes);
-  EXPECT_EQ(file.bytes() - file.free_bytes(), used);
-  EXPECT_EQ(std::filesystem::file_size(file.path()), kExtentBytes);
-  EXPECT_EQ(source.rows(), rows);
-  ASSERT_NO_FATAL_FAILURE(expect_reads_back(directory.path(), source));
-  source.replica().buffers()->evict_all();
-  EXPECT_EQ(source.rows(), rows) << "chunks that left memory are read from where they are now";
-  source.update_all(2, Vid(20));
-  ASSERT_TRUE(source.save().ok());
-  expect_reads_back(directory.path(), source);
+  ASSERT_NO_FATAL_FAILURE(save());
+  EXPECT_EQ(file().bytes(), kExtentBytes);
+  EXPECT_EQ(file().bytes() - file().free_bytes(), used);
+  EXPECT_EQ(std::filesystem::file_size(file().path()), kExtentBytes);
+  EXPECT_EQ(source_->rows(), rows);
+  ASSERT_NO_FATAL_FAILURE(expect_reads_back(directory_.path(), *source_));
+  evict_all();
+  EXPECT_EQ(source_->rows(), rows) << "chunks that left memory are read from where they are now";
+  source_->update_all(2, Vid(20));
+  ASSERT_NO_FATAL_FAILURE(save());
+  expect_reads_back(directory_.path(), *source_);
 }
 
 TEST_P(SaveMoves, DirectoriesThatAreAsTheyWere) {
-  TemporaryDirectory directory;
-  LongFile::create(directory.path());
-  SavedReplica source(directory.path(), 1, SavedReplica::File::kOpen, {}, GetParam());
-  const BlockFile& file = source.replica().buffers()->file();
-  LongFile hole(&source.replica().buffers()->file());
-  ASSERT_TRUE(source.save().ok());
-  hole.come_free();
-  ASSERT_TRUE(source.save().ok());
-  ASSERT_EQ(file.bytes(), 3 * kExtentBytes);
-  const uint64_t used = file.bytes() - file.free_bytes();
-  ASSERT_TRUE(source.save().ok());
-  EXPECT_EQ(file.bytes(), kExtentBytes);
-  EXPECT_EQ(file.bytes() - file.free_bytes(), used);
-  expect_reads_back(directory.path(), source);
+  open();
+  ASSERT_NO_FATAL_FAILURE(save());
+  hole_->come_free();
+  ASSERT_NO_FATAL_FAILURE(save());
+  ASSERT_EQ(file().bytes(), 3 * kExtentBytes);
+  const uint64_t used = file().bytes() - file().free_bytes();
+  ASSERT_NO_FATAL_FAILURE(save());
+  EXPECT_EQ(file().bytes(), kExtentBytes);
+  EXPECT_EQ(file().bytes() - file().free_bytes(), used);
+  expect_reads_back(directory_.path(), *source_);
 }
 
 TEST_P(SaveMoves, NothingOfAFileThatIsNotMuchTooLong) {
-  TemporaryDirectory directory;
-  LongFile::create(directory.path());
-  int writes = 0;
-  const auto count_writes = [&](FileStep at) -> base::Result<void> {
-    writes += at == FileStep::kWrite ? 1 : 0;
-    return {};
-  };
-  SavedReplica source(directory.path(), 1, SavedReplica::File::kOpen, count_writes, GetParam());
-  BlockFile& file = source.replica().buffers()->file();
-  LongFile hole(&file);
-  source.fill(1, kBlockAndPages, Vid(10));
-  ASSERT_TRUE(source.save().ok());
-  hole.come_free_by_half();
-  ASSERT_TRUE(source.save().ok());
-  writes = 0;
-  ASSERT_TRUE(source.save().ok());
-  EXPECT_EQ(writes, 0);
-  EXPECT_EQ(file.bytes(), 3 * kExtentBytes);
+  open();
+  source_->fill(1, kBlockAndPages, Vid(10));
+  ASSERT_NO_FATAL_FAILURE(save());
+  hole_->come_free_by_half();
+  ASSERT_NO_FATAL_FAILURE(save());
+  writes_ = 0;
+  ASSERT_NO_FATAL_FAILURE(save());
+  EXPECT_EQ(writes_, 0);
+  EXPECT_EQ(file().bytes(), 3 * kExtentBytes);
 }
 
 // Damage is met by who needs the bytes, and stops no save.
 TEST_P(SaveMoves, AllButAChunkThatCannotBeRead) {
-  TemporaryDirectory directory;
-  LongFile::create(directory.path());
-  int writes = 0;
-  const auto count_writes = [&](FileStep at) -> base::Result<void> {
-    writes += at == FileStep::kWrite ? 1 : 0;
-    return {};
-  };
-  SavedReplica source(directory.path(), 1, SavedReplica::File::kOpen, count_writes, GetParam());
-  BlockFile& file = source.replica().buffers()->file();
-  LongFile hole(&file);
-  source.fill(1, kBlockAndPages, Vid(10));
-  ASSERT_TRUE(source.save().ok());
-  hole.come_free();
-  ASSERT_TRUE(source.save().ok());
-  source.replica().buffers()->evict_all();
-  std::fstream blocks(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+  open();
+  source_->fill(1, kBlockAndPages, Vid(10));
+  ASSERT_NO_FATAL_FAILURE(save());
+  hole_->come_free();
+  ASSERT_NO_FATAL_FAILURE(save());
+  evict_all();
+  std::fstream blocks(file().path(), std::ios::in | std::ios::out | std::ios::binary);
   blocks.seekp(2 * kExtentBytes + 100);  // in the first chunk that was saved
   blocks.put('\x55');
   blocks.close();
-  writes = 0;
-  ASSERT_TRUE(source.save().ok());
-  EXPECT_GT(writes, 10);
-  EXPECT_EQ(file.bytes(), 3 * kExtentBytes) << "it stays where it is";
-  const Manifest manifest = *read_manifest(directory.path());
-  SavedReplica target(directory.path(), manifest.partitions, SavedReplica::File::kOpen);
-  ASSERT_TRUE(load_replica(directory.path(), manifest, &target.replica()).ok());
+  writes_ = 0;
+  ASSERT_NO_FATAL_FAILURE(save());
+  EXPECT_GT(writes_, 10);
+  EXPECT_EQ(file().bytes(), 3 * kExtentBytes) << "it stays where it is";
+  const Manifest manifest = *read_manifest(directory_.path());
+  SavedReplica target(directory_.path(), manifest.partitions, SavedReplica::File::kOpen);
+  ASSERT_TRUE(load_replica(directory_.path(), manifest, &target.replica()).ok());
   target.finish_restore();
   EXPECT_THROW(target.rows(), ChunkFailure);
 }

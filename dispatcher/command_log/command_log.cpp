@@ -200,11 +200,6 @@ bool CommandLog::wants_checkpoint() {
   return take_checkpoint_wish();
 }
 
-uint64_t CommandLog::uncovered_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return uncovered_bytes_;
-}
-
 std::optional<base::Error> CommandLog::refusal() const {
   const std::lock_guard lock(mutex_);
   return failure_ ? failure_ : suspension_ ? suspension_ : stall_;

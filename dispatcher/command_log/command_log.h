@@ -98,8 +98,6 @@ class CommandLog {
   // It has `checkpoint_bytes` since the last checkpoint: after set_position, whose caller is the
   // first to ask; from then on checkpoint_is_due tells. True once each time.
   bool wants_checkpoint();
-  // What it has that no checkpoint covers yet: about what a start would replay.
-  uint64_t uncovered_bytes() const;
 
   // What a batch is about to export, where updates are logged. Before set_position: no effect.
   void note_updates(std::span<const propagation::SealedSet> sets);
@@ -233,17 +231,17 @@ class CommandLog {
   std::vector<std::optional<uint64_t>> defined_;
 
   mutable std::mutex mutex_;
-  Group filling_;             // guarded by mutex_, as the next
-  base::Vid appended_;        // all up to here was appended, or is in a manifest
-  LogExtent end_;             // of the current file, what is durable; number 0: none was begun
-  base::Vid logged_;          // the newest VID in a file
-  uint64_t bytes_since_ = 0;  // the last checkpoint began, of an earlier process's log too
-  uint64_t uncovered_bytes_ = 0;
-  uint64_t covering_bytes_ = 0;  // of these, what the one that was begun last covers
-  bool writes_ = false;          // writing_ is on its way
-  uint64_t files_wanted_ = 0;    // by begin_file
-  uint64_t files_begun_ = 0;     // of these
-  bool waits_for_space_ = true;  // where there is none
+  Group filling_;                 // guarded by mutex_, as the next
+  base::Vid appended_;            // all up to here was appended, or is in a manifest
+  LogExtent end_;                 // of the current file, what is durable; number 0: none was begun
+  base::Vid logged_;              // the newest VID in a file
+  uint64_t bytes_since_ = 0;      // the last checkpoint began, of an earlier process's log too
+  uint64_t uncovered_bytes_ = 0;  // that no checkpoint has: about what a start would replay
+  uint64_t covering_bytes_ = 0;   // of these, what the one that was begun last covers
+  bool writes_ = false;           // writing_ is on its way
+  uint64_t files_wanted_ = 0;     // by begin_file
+  uint64_t files_begun_ = 0;      // of these
+  bool waits_for_space_ = true;   // where there is none
   bool stopping_ = false;
   std::optional<base::Error> failure_;     // for good
   std::optional<base::Error> suspension_;  // until cover()

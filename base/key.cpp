@@ -84,6 +84,25 @@ Key Key::prefix_end() const {
   return end;
 }
 
+std::optional<size_t> longest_key(const RowLayout& layout, const std::vector<ColumnId>& columns) {
+  size_t bytes = 0;
+  for (const ColumnId id : columns) {
+    const ColumnLayout& column = layout.column(id);
+    bytes += column.nullable ? 1 : 0;
+    if (!column.type.is_string()) {
+      bytes += cell_bytes(column.type);
+    } else if (column.type.length == 0) {
+      return std::nullopt;
+    } else if (column.type.length <= kPaddedTextBytesMax) {
+      bytes += size_t{column.type.length} + 1;
+    } else {
+      bytes += 2 * size_t{column.type.length} + 2;  // every byte of it could be a zero
+    }
+  }
+  if (bytes > kKeyBytesMax) return std::nullopt;
+  return bytes;
+}
+
 KeyEncoder::KeyEncoder(const RowLayout& layout, const std::vector<ColumnId>& columns)
     : columns_(columns) {
   size_t bytes = 0;

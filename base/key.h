@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -133,6 +134,9 @@ class Key {
   bool ok_ = true;
   char bytes_[kKeyBytesMax];  // [0, size_) is written
 };
+
+// The longest normalised key of these columns; nothing: it may be longer than kKeyBytesMax.
+std::optional<size_t> longest_key(const RowLayout& layout, const std::vector<ColumnId>& columns);
 
 // KeyEncoder: makes the key of an index from row bytes, for index maintenance.
 class KeyEncoder {

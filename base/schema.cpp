@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/quoted.h"
 #include "base/row_layout.h"
 
@@ -91,8 +92,7 @@ bool is_unique_key(const TableSchema& table, const std::vector<ColumnId>& column
 // What DDL changes of a table that is there.
 bool has_not_changed(const TableSchema& before, const TableSchema& now) {
   const auto same_id = [](const IndexSchema& a, const IndexSchema& b) { return a.id == b.id; };
-  return before.is_dropped == now.is_dropped &&
-         std::ranges::equal(before.indexes, now.indexes, same_id);
+  return before.id == now.id && std::ranges::equal(before.indexes, now.indexes, same_id);
 }
 
 Error still_needed(std::string what, const TableSchema& child) {
@@ -172,30 +172,56 @@ std::optional<ColumnId> TableSchema::find_column(std::string_view column_name) c
   return std::nullopt;
 }
 
+const TableSchema& dropped_table() {
+  static const TableSchema kDropped;
+  return kDropped;
+}
+
 Catalog::TablePtr Catalog::make_table(TableSchema schema) {
   return std::make_shared<TableSchema>(std::move(schema));  // shared_ptr: see TablePtr
 }
 
-Catalog::Catalog(const Catalog& other, const Catalog& earlier) : index_count_(other.index_count_) {
-  for (size_t i = 0; i < other.tables_.size(); ++i) {
-    const TableSchema& table = *other.tables_[i];
-    const bool as_before =
-        i < earlier.tables_.size() && has_not_changed(*earlier.tables_[i], table);
-    tables_.push_back(as_before ? earlier.tables_[i] : make_table(table));
+Catalog::Catalog(const Catalog& other, const Catalog& earlier)
+    : table_count_(other.table_count_), index_count_(other.index_count_) {
+  tables_.reserve(other.tables_.size());
+  for (const TableSchema& table : other.tables()) {
+    const TablePtr* const before = earlier.place_of(table.id);
+    const bool as_before = before != nullptr && has_not_changed(**before, table);
+    tables_.push_back(as_before ? *before : make_table(table));
   }
 }
 
+const Catalog::TablePtr* Catalog::place_of(TableId id) const {
+  const auto found =
+      std::ranges::lower_bound(tables_, id, {}, [](const TablePtr& t) { return t->id; });
+  return found == tables_.end() || (*found)->id != id ? nullptr : &*found;
+}
+
+const TableSchema* Catalog::find_table(TableId id) const {
+  const TablePtr* const place = place_of(id);
+  return place == nullptr ? nullptr : place->get();
+}
+
+const TableSchema& Catalog::table(TableId id) const {
+  const TableSchema* const found = find_table(id);
+  DIPTYCH_CHECK(found != nullptr, "ids come from the catalog, and the table is there");
+  return *found;
+}
+
+TableSchema& Catalog::changed(TableId id) {
+  const TablePtr* const place = place_of(id);
+  DIPTYCH_CHECK(place != nullptr, "ids come from the catalog, and the table is there");
+  return **place;
+}
+
 const TableSchema* Catalog::find_table(std::string_view name) const {
-  const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const TablePtr& t) {
-    return t->name == name && !t->is_dropped;
-  });
+  const auto found = std::ranges::find(tables_, name, [](const TablePtr& t) { return t->name; });
   return found == tables_.end() ? nullptr : found->get();
 }
 
 bool Catalog::has_index(std::string_view name) const {
   return std::any_of(tables_.begin(), tables_.end(), [&](const TablePtr& t) {
-    return !t->is_dropped && std::any_of(t->indexes.begin(), t->indexes.end(),
-                                         [&](const IndexSchema& i) { return i.name == name; });
+    return std::ranges::count(t->indexes, name, &IndexSchema::name) != 0;
   });
 }
 
@@ -246,14 +272,14 @@ Result<TableId> Catalog::add_table(TableSchema schema) {
     if (auto checked = check_foreign_key(schema, key, *parent); !checked) return checked.error();
   }
   if (auto checked = check_column_groups(schema); !checked) return checked.error();
-  schema.id = TableId(static_cast<uint32_t>(tables_.size()));
+  schema.id = TableId(table_count_);
   for (IndexSchema& index : schema.indexes) index.id = IndexId(index_count_++);
-  return tables_.emplace_back(make_table(std::move(schema)))->id;
+  tables_.push_back(make_table(std::move(schema)));
+  return TableId(table_count_++);
 }
 
 Result<IndexId> Catalog::add_index(TableId table, IndexSchema index) {
-  DIPTYCH_CHECK(table.value < tables_.size(), "ids come from the catalog");
-  TableSchema& schema = *tables_[table.value];
+  TableSchema& schema = changed(table);
   if (auto checked = check_index(schema, index); !checked) return checked.error();
   index.id = IndexId(index_count_++);
   schema.indexes.push_back(std::move(index));
@@ -261,41 +287,44 @@ Result<IndexId> Catalog::add_index(TableId table, IndexSchema index) {
 }
 
 void Catalog::remove_last_index(TableId table) {
-  DIPTYCH_CHECK(table.value < tables_.size(), "ids come from the catalog");
-  std::vector<IndexSchema>& indexes = tables_[table.value]->indexes;
+  std::vector<IndexSchema>& indexes = changed(table).indexes;
   DIPTYCH_CHECK(indexes.size() > 1 && indexes.back().id.value + 1 == index_count_,
                 "only the newest index is removed, and never a primary key's");
   indexes.pop_back();
   --index_count_;
 }
 
-Result<std::vector<TableId>> Catalog::drop_tables(std::span<const std::string> names) {
-  std::vector<TableId> dropped;
+Result<std::vector<Catalog::DroppedTable>> Catalog::drop_tables(
+    std::span<const std::string> names) {
+  std::vector<DroppedTable> dropped;
   for (const std::string& name : names) {
     const TableSchema* const table = find_table(name);
     if (table == nullptr) {
       return Error(ErrorCode::kNotFound, "42P01", fmt::format("no such table {}", quoted(name)));
     }
-    dropped.push_back(table->id);
+    dropped.push_back(*place_of(table->id));
   }
-  for (const TableSchema& child : tables()) {
-    if (std::ranges::count(dropped, child.id) != 0) continue;
-    for (const ForeignKey& key : child.foreign_keys) {
+  const auto goes = [&](const DroppedTable& table) {
+    return std::ranges::count(dropped, table) != 0;
+  };
+  for (const TablePtr& child : tables_) {
+    if (goes(child)) continue;
+    for (const ForeignKey& key : child->foreign_keys) {
       if (std::ranges::count(names, key.parent_table) == 0) continue;
       return still_needed(fmt::format("table {} cannot be dropped", quoted(key.parent_table)),
-                          child);
+                          *child);
     }
   }
-  for (const TableId id : dropped) tables_[id.value]->is_dropped = true;
+  std::erase_if(tables_, goes);
   return dropped;
 }
 
 // An index that is to be dropped, if no constraint has declared it.
-Result<Catalog::TableIndexId> Catalog::find_dropped(std::string_view name) const {
+Result<Catalog::DroppedIndex> Catalog::find_dropped(std::string_view name) const {
   for (const TableSchema& table : tables()) {
     const auto index = std::ranges::find(table.indexes, name, &IndexSchema::name);
     if (index == table.indexes.end()) continue;
-    if (!index->is_constraint) return TableIndexId{table.id, index->id};
+    if (!index->is_constraint) return DroppedIndex{table.id, index->id, index->uniqueness};
     return Error(ErrorCode::kInvalidArgument, "2BP01",
                  fmt::format("index {} cannot be dropped: it is a key of table {}", quoted(name),
                              quoted(table.name)));
@@ -303,16 +332,16 @@ Result<Catalog::TableIndexId> Catalog::find_dropped(std::string_view name) const
   return Error(ErrorCode::kNotFound, "42704", fmt::format("no such index {}", quoted(name)));
 }
 
-Result<std::vector<Catalog::TableIndexId>> Catalog::drop_indexes(
+Result<std::vector<Catalog::DroppedIndex>> Catalog::drop_indexes(
     std::span<const std::string> names) {
-  std::vector<TableIndexId> dropped;
+  std::vector<DroppedIndex> dropped;
   for (const std::string& name : names) {
     const auto index = find_dropped(name);
     if (!index) return index.error();
     dropped.push_back(*index);
   }
   const auto goes = [&](const IndexSchema& index) {
-    return std::ranges::count(dropped, index.id, &TableIndexId::index) != 0;
+    return std::ranges::count(dropped, index.id, &DroppedIndex::index) != 0;
   };
   for (const TableSchema& child : tables()) {
     for (const ForeignKey& key : child.foreign_keys) {
@@ -326,8 +355,7 @@ Result<std::vector<Catalog::TableIndexId>> Catalog::drop_indexes(
       return still_needed(fmt::format("index {} cannot be dropped", quoted(needed->name)), child);
     }
   }
-  for (const TableIndexId& index : dropped)
-    std::erase_if(tables_[index.table.value]->indexes, goes);
+  for (const DroppedIndex& index : dropped) std::erase_if(changed(index.table).indexes, goes);
   return dropped;
 }
 

@@ -1,9 +1,9 @@
 // Schema: tables, columns, keys and indexes, as declared in SQL DDL.
 //
 // A TableSchema is a value: built once (by the DDL parser or by a test), validated by
-// Catalog::add_table, immutable afterwards but for its indexes. Ids are positions: TableId in the
-// catalog, ColumnId in the table; IndexIds are unique over the catalog. An id is never given twice:
-// a table that was dropped keeps its place, and is not found any more.
+// Catalog::add_table, immutable afterwards but for its indexes. TableIds and IndexIds count up over
+// the catalog, ColumnIds are positions in the table. An id is never given twice; of a dropped table
+// it is all that is left.
 //
 // Threads    Catalog is written only while no batch runs on either replica (the dispatcher sees to
 //            that); between two writes any thread reads it.
@@ -74,12 +74,17 @@ struct TableSchema {
   // Column groups 1, 2, ...: writers of different groups of a row do not conflict. Group 0 is what
   // no list names, and the row's existence.
   std::vector<std::vector<ColumnId>> column_groups;
-  bool is_dropped = false;  // set by Catalog::drop_tables
 
   std::optional<ColumnId> find_column(std::string_view column_name) const;
   const ColumnSchema& column(ColumnId id_of_column) const { return columns[id_of_column.value]; }
   const IndexSchema& primary_key() const { return indexes.front(); }
 };
+
+// Of a table that was dropped, for who has a place for each id: no name, no columns.
+const TableSchema& dropped_table();
+inline bool is_dropped(const TableSchema& schema) {
+  return schema.columns.empty();
+}
 
 // kInvalidArgument where the key does not fit the parent: an absent column, columns that pair
 // different types, columns that are no primary or unique key of it.
@@ -112,63 +117,67 @@ class Catalog {
   // Undoes the newest add_index, which was to this table: the index could not be built.
   void remove_last_index(TableId table);
 
-  // Drops these tables, all or none. kNotFound (42P01): one is not there. kInvalidArgument (2BP01):
-  // a table that stays has a foreign key to one.
-  Result<std::vector<TableId>> drop_tables(std::span<const std::string> names);
-  struct TableIndexId {
+  using DroppedTable = std::shared_ptr<const TableSchema>;  // shared_ptr: as TablePtr
+  // Drops these tables, all or none, and gives their schemas to whoever still has rows of them.
+  // kNotFound (42P01): one is not there. kInvalidArgument (2BP01): a table that stays has a foreign
+  // key to one.
+  Result<std::vector<DroppedTable>> drop_tables(std::span<const std::string> names);
+  // As if a table had been added, and dropped.
+  void pass_table_id() { ++table_count_; }
+  struct DroppedIndex {
     TableId table;
     IndexId index;
+    Uniqueness uniqueness;
   };
   // Drops these indexes, all or none. kNotFound (42704): one is not there. kInvalidArgument
   // (2BP01): one is a constraint's, or a foreign key needs it.
-  Result<std::vector<TableIndexId>> drop_indexes(std::span<const std::string> names);
+  Result<std::vector<DroppedIndex>> drop_indexes(std::span<const std::string> names);
 
   const TableSchema* find_table(std::string_view name) const;  // nullptr: no such table
+  const TableSchema* find_table(TableId id) const;             // the same
   bool has_index(std::string_view name) const;
-  // Of any id that was given; may be dropped.
-  const TableSchema& table(TableId id) const { return *tables_[id.value]; }
-  size_t table_count() const { return tables_.size(); }  // ids that were given
+  const TableSchema& table(TableId id) const;  // which is there
+  // Ids that were given, in their order from 0; not all of them have a table any more.
+  size_t table_count() const { return table_count_; }
   class Tables;
-  Tables tables() const;  // those that are there: for (const TableSchema& t : catalog.tables())
+  Tables tables() const;  // by their ids: for (const TableSchema& t : catalog.tables())
 
  private:
   Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
-  Result<TableIndexId> find_dropped(std::string_view index) const;
+  Result<DroppedIndex> find_dropped(std::string_view index) const;
 
   using TablePtr = std::shared_ptr<TableSchema>;  // shared_ptr: copies of the catalog have it too
 
   static TablePtr make_table(TableSchema schema);
-  std::vector<TablePtr> tables_;
+  const TablePtr* place_of(TableId id) const;  // nullptr: no such table
+  TableSchema& changed(TableId id);
+
+  std::vector<TablePtr> tables_;  // by their ids
+  uint32_t table_count_ = 0;
   uint32_t index_count_ = 0;
 };
 
-// A catalog's tables by their ids, without dropped ones; valid until one is added.
+// A catalog's tables by their ids; valid until one is added or dropped.
 class Catalog::Tables {
  public:
   class Iterator {
    public:
-    Iterator(const TablePtr* at, const TablePtr* end) : at_(at), end_(end) { pass_dropped(); }
+    explicit Iterator(const TablePtr* at) : at_(at) {}
     const TableSchema& operator*() const { return **at_; }
     Iterator& operator++() {
       ++at_;
-      pass_dropped();
       return *this;
     }
     bool operator==(const Iterator&) const = default;
 
    private:
-    void pass_dropped() {
-      while (at_ != end_ && (*at_)->is_dropped) ++at_;
-    }
-
     const TablePtr* at_;
-    const TablePtr* end_;
   };
 
   explicit Tables(std::span<const TablePtr> tables)
       : begin_(tables.data()), end_(begin_ + tables.size()) {}
-  Iterator begin() const { return {begin_, end_}; }
-  Iterator end() const { return {end_, end_}; }
+  Iterator begin() const { return Iterator(begin_); }
+  Iterator end() const { return Iterator(end_); }
 
  private:
   const TablePtr* begin_;

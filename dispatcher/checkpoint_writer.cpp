@@ -35,12 +35,13 @@ bool CheckpointWriter::busy() const {
 }
 
 void CheckpointWriter::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot,
-                             std::vector<std::string> ddl) {
+                             const SchemaStatements& ddl) {
   {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(!busy_, "S1: one snapshot at a time is saved");
     snapshot_ = std::move(snapshot);
-    ddl_ = std::move(ddl);
+    ddl_ = ddl.texts();
+    ddl_version_ = ddl.version();
     busy_ = true;
     begun_ns_ = base::steady_ns();
     rate_ = ByteRate(options_.bytes_per_second);
@@ -108,7 +109,7 @@ void CheckpointWriter::wait(std::unique_lock<std::mutex>* held) {
 void CheckpointWriter::write() {
   Ended ended;
   ended.vid = snapshot_->vid();
-  ended.ddl = ddl_.size();
+  ended.ddl = ddl_version_;
   try {
     const auto saved = snapshot_->save(options_.directory, ddl_, options_.before_step,
                                        [this](size_t bytes) { return pace(bytes); });

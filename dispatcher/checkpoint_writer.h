@@ -29,6 +29,7 @@
 #include "base/thread.h"
 #include "dispatcher/byte_rate.h"
 #include "dispatcher/metrics.h"
+#include "dispatcher/schema_statements.h"
 #include "storage/file_step.h"
 #include "storage/replica_snapshot.h"
 
@@ -47,7 +48,7 @@ class CheckpointWriter {
   struct Ended {
     base::Result<void> result;  // kCancelled: by cancel()
     base::Vid vid;              // of the snapshot, which has gone
-    size_t ddl = 0;             // statements
+    uint64_t ddl = 0;           // as of the cut: SchemaStatements::version
   };
   struct Callbacks {
     std::function<void(const Ended&)> ended;
@@ -62,7 +63,7 @@ class CheckpointWriter {
 
   bool busy() const;
   // Not while it is busy.
-  void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot, std::vector<std::string> ddl);
+  void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot, const SchemaStatements& ddl);
   // Ends what it writes, and returns when it is idle.
   void cancel();
 
@@ -89,6 +90,7 @@ class CheckpointWriter {
   // While busy, the thread's: mutex_ was held as they were given.
   std::unique_ptr<storage::ReplicaSnapshot> snapshot_;
   std::vector<std::string> ddl_;
+  uint64_t ddl_version_ = 0;
 
   base::Thread thread_;
 };

@@ -1,5 +1,6 @@
 #include "dispatcher/checkpoints.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -35,9 +36,19 @@ storage::BeforeFileStep Checkpoints::checked_steps() const {
   };
 }
 
-void Checkpoints::found(base::Vid vid, size_t ddl_statements) {
+void Checkpoints::found(base::Vid vid, uint64_t ddl_version) {
   saved_vid_ = vid;
-  saved_ddl_ = ddl_statements;
+  has_saved_ddl(ddl_version);
+}
+
+void Checkpoints::has_saved_ddl(uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  saved_ddl_ = std::max(saved_ddl_, version);
+}
+
+bool Checkpoints::has_saved(base::Vid vid) {
+  const std::lock_guard lock(mutex_);
+  return saved_vid_ == vid && saved_ddl_ == source_.ddl->version();
 }
 
 void Checkpoints::start(CommandLog* log, OlapDispatcher* olap_dispatcher) {
@@ -60,7 +71,7 @@ base::Result<void> Checkpoints::save() {
 }
 
 base::Result<void> Checkpoints::save_replica() {
-  writer_->cancel();
+  cancel();
   if (log_ != nullptr) log_->begin_file();
   if (olap_dispatcher_ != nullptr) olap_dispatcher_->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable;
@@ -70,18 +81,31 @@ base::Result<void> Checkpoints::save_replica() {
   for (uint32_t t = 0; t < replica.table_count(); ++t) {
     settled += replica.table(base::TableId(t)).figures().columns_settled;
   }
-  const std::vector<std::string>& ddl = *source_.ddl;
-  if (saved_vid_ != vid || saved_ddl_ != ddl.size() || saved_settled_ != settled) {
-    auto saved = storage::save_replica(options_.path, &replica, ddl, checked_steps());
+  const SchemaStatements& ddl = *source_.ddl;
+  if (!has_saved(vid) || saved_settled_ != settled) {
+    auto saved = storage::save_replica(options_.path, &replica, ddl.texts(), checked_steps());
     if (!saved) return saved.error();
     saved_vid_ = vid;
-    saved_ddl_ = ddl.size();
+    has_saved_ddl(ddl.version());
     saved_settled_ = settled;
     // relaxed: a figure to look at.
     saves_.fetch_add(1, std::memory_order_relaxed);
   }
   if (log_ != nullptr) log_->cover(vid);
   return {};
+}
+
+void Checkpoints::cancel() {
+  if (writer_) writer_->cancel();
+}
+
+base::Result<void> Checkpoints::add_schema(std::span<const std::string> ddl) {
+  if (!writer_) return {};
+  auto added = storage::add_schema(options_.path, source_.replica, ddl, checked_steps());
+  if (added) has_saved_ddl(source_.ddl->version());
+  // relaxed: a figure to look at.
+  if (!added) failed_.fetch_add(1, std::memory_order_relaxed);
+  return added;
 }
 
 base::Result<void> Checkpoints::check_replica() const {
@@ -143,7 +167,7 @@ void Checkpoints::run() {
 // hardly used stays.
 base::Result<bool> Checkpoints::begin() {
   if (!writer_) return false;
-  if (saved_vid_ == source_.clock->last() && saved_ddl_ == source_.ddl->size()) {
+  if (has_saved(source_.clock->last())) {
     if (log_ != nullptr) log_->cover(*saved_vid_);  // whose files a backup may have held
     return false;
   }
@@ -166,7 +190,7 @@ void Checkpoints::note_failure(const base::Error& error, size_t waiters) {
 void Checkpoints::ended(const CheckpointWriter::Ended& written) {
   if (written.result) {
     saved_vid_ = written.vid;
-    saved_ddl_ = written.ddl;
+    has_saved_ddl(written.ddl);
     // relaxed: a figure to look at.
     saves_.fetch_add(1, std::memory_order_relaxed);
     if (log_ != nullptr) log_->cover(written.vid);
@@ -200,7 +224,7 @@ void Checkpoints::writer_is_idle() {
 }
 
 void Checkpoints::close() {
-  if (writer_) writer_->cancel();
+  cancel();
   const std::lock_guard lock(mutex_);
   closed_ = true;
   for (auto& waiter : waiters_) waiter.set_value(base::ErrorCode::kClosed);

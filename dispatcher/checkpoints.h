@@ -25,6 +25,7 @@
 #include <future>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/olap_dispatcher.h"
+#include "dispatcher/schema_statements.h"
 #include "storage/manifest.h"
 #include "storage/table.h"
 
@@ -48,7 +50,7 @@ class Checkpoints {
   struct Source {
     storage::Replica* replica = nullptr;
     const FreshnessClock* clock = nullptr;
-    const std::vector<std::string>* ddl = nullptr;  // the gate's
+    const SchemaStatements* ddl = nullptr;  // the gate's
     const storage::DirectoryIdentity* identity = nullptr;
   };
   // The writer's thread runs on these cores.
@@ -56,14 +58,21 @@ class Checkpoints {
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  // By open: what the manifest has, of how many DDL statements.
-  void found(base::Vid vid, size_t ddl_statements);
+  // By open: what the manifest has, and as of which version of the DDL.
+  void found(base::Vid vid, uint64_t ddl_version);
   // By open: from here on checkpoints are written. `log`: null where nothing is logged.
   void start(CommandLog* log, OlapDispatcher* olap_dispatcher);
 
   // Brings the replica up to date and saves it, if anything has changed since the last save; the
   // log that it covers goes. One that is written is cancelled: what it wrote stays written.
   base::Result<void> save();
+
+  // One that is written ends soon, and covers nothing; another is begun when none holds the gate.
+  void cancel();
+
+  // The manifest gets this DDL, which is the newest, and stays what it is otherwise
+  // (storage/replica_files.h). One that is written goes on.
+  base::Result<void> add_schema(std::span<const std::string> ddl);
 
   // Has a checkpoint written, and waits for it. kClosed: the database was closed meanwhile.
   base::Result<void> await();
@@ -87,6 +96,8 @@ class Checkpoints {
   // Cuts a snapshot of the replica, brought up to date, and gives it to the writer. False: nothing
   // has changed since the last save.
   base::Result<bool> begin();
+  void has_saved_ddl(uint64_t version);
+  bool has_saved(base::Vid vid);  // with the DDL as it is now
   // Counts it, and says it where nobody waits who hears of it.
   void note_failure(const base::Error& error, size_t waiters);
   // The writer's callbacks.
@@ -101,17 +112,17 @@ class Checkpoints {
 
   // Of the last save: K1.
   std::optional<base::Vid> saved_vid_;                // none before the first
-  size_t saved_ddl_ = 0;                              // statements
   uint64_t saved_settled_ = 0;                        // columns that had settled by then
   std::atomic<uint64_t> saves_{0};                    // writers: as saved_vid_'s
   std::atomic<uint64_t> failed_{0};                   // writers: who saves
   base::NoticePause failure_notice_{60'000'000'000};  // as saved_vid_'s
 
-  std::mutex mutex_;      // guards the next four
-  Waiters waiters_;       // for one that begins
-  Waiters participants_;  // for the one that is written
-  bool again_ = false;    // was wished for while one was written
-  bool closed_ = false;   // nobody answers any more
+  std::mutex mutex_;        // guards the next five
+  uint64_t saved_ddl_ = 0;  // version
+  Waiters waiters_;         // for one that begins
+  Waiters participants_;    // for the one that is written
+  bool again_ = false;      // was wished for while one was written
+  bool closed_ = false;     // nobody answers any more
 
   std::optional<CheckpointWriter> writer_;  // of a database at a path; goes first
 };

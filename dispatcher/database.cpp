@@ -190,6 +190,10 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
+    if (manifest.ddl[i] == storage::kDroppedTable) {
+      add_dropped_table();
+      continue;
+    }
     if (auto applied = apply_ddl(held, manifest.ddl[i], DdlSource::kManifest); !applied) {
       return base::Error(base::ErrorCode::kCorrupt,
                          fmt::format("{}/manifest.json: DDL statement {}: {}", options.path, i + 1,
@@ -209,7 +213,7 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   clock.batch_ends(manifest.vid);
   static_cast<void>(clock.collect(&updates));
   catalogs.publish(catalog);
-  checkpoints.found(manifest.vid, ddl.size());
+  checkpoints.found(manifest.vid, ddl.version());
   database_id = manifest.id;
   if (auto found = log_replay.find(manifest.vid, database_id); !found) return found;
   if (log_replay.is_done()) engine.release_free_slots();
@@ -220,8 +224,8 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
 
 base::Result<void> Database::State::restore_engine() {
   uint64_t rows = 0;
-  for (uint32_t i = 0; i < catalog.table_count(); ++i) {
-    rows += replica.table(base::TableId(i)).live_rows();
+  for (const base::TableSchema& table : catalog.tables()) {
+    rows += replica.table(table.id).live_rows();
   }
   RecoveryProgress progress(options.path, options.recovery_listener, "row", "put back", rows);
   auto restored = restore_primary(
@@ -416,7 +420,7 @@ base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) cons
 base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate_held,
                                                 base::TableId table) const {
   if (auto open = check_open(gate_held); !open) return open;
-  if (table.value < catalog.table_count() && !catalog.table(table).is_dropped) return {};
+  if (catalog.find_table(table) != nullptr) return {};
   return base::Error(base::ErrorCode::kInvalidArgument,
                      fmt::format("no table has the id {}", table.value));
 }

@@ -16,10 +16,11 @@
 //            logged, and its reply given when the log is durable; a query shows only durable data.
 //            The exception: while calls are refused because the disk is full or has failed, queries
 //            go on and show what is in memory; a crash may lose the newest part of it.
-//            close() saves the replica; if there is a log (DatabaseOptions::log), loads and DDL
-//            save it too. After a crash the log is replayed by recover(), or before the first use
-//            of the data: by then the procedures that it names must have been registered or
-//            loaded. docs/operations.md says how to choose a log.
+//            close() saves the replica; with a log (DatabaseOptions::log), loads save it too, and
+//            so does DDL that does more than add tables or indexes. After a crash the log is
+//            replayed by recover(), or before the first use of the data: by then the procedures
+//            that it names must have been registered or loaded. docs/operations.md says how to
+//            choose a log.
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must neither block nor
 //            throw: from there, submit and submit_query never wait (kOverloaded), and what would

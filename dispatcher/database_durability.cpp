@@ -77,8 +77,11 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
   return report;
 }
 
-base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
-  auto saved = checkpoints.save();
+base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&,
+                                                  std::span<const std::string> added) {
+  // Suspended, it lacks something else, too.
+  const bool log_goes_on = !added.empty() && !log->is_suspended();
+  auto saved = log_goes_on ? checkpoints.add_schema(added) : checkpoints.save();
   if (saved) return saved;
   const char* until = "save() or checkpoint() succeeds";
   // Since it was asked whether it has.
@@ -88,14 +91,20 @@ base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
       fmt::format("it is done, but could not be saved, and the log does not have it; calls are "
                   "refused until {}",
                   until));
-  log->suspend(error);
+  suspend_log(error);
   return error;
 }
 
 base::Error Database::State::lose_memory_unlogged(const BatchGate::Exclusive&) {
   const base::Error error(base::ErrorCode::kOutOfMemory);  // no text, which would take memory
-  if (log != nullptr) log->suspend(error);
+  if (log != nullptr) suspend_log(error);
   return error;
+}
+
+// A checkpoint that was cut before would end it, and does not have what the log lacks.
+void Database::State::suspend_log(const base::Error& error) {
+  checkpoints.cancel();
+  log->suspend(error);
 }
 
 base::Result<RecoveryReport> Database::recover() {

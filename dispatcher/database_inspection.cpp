@@ -14,6 +14,10 @@ namespace diptych::dispatcher {
 base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest) {
   base::Catalog catalog;
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
+    if (manifest.ddl[i] == storage::kDroppedTable) {
+      catalog.pass_table_id();
+      continue;
+    }
     auto change = olap::parse_ddl(manifest.ddl[i], catalog);
     const auto applied = change ? olap::apply_to(&catalog, *std::move(change)) : change.error();
     if (!applied) {
@@ -28,7 +32,8 @@ base::Result<base::Catalog> catalog_of(const std::string& path, const storage::M
 std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog) {
   std::vector<const base::TableSchema*> schemas;
   for (uint32_t id = 0; id < catalog.table_count(); ++id) {
-    schemas.push_back(&catalog.table(base::TableId(id)));
+    const base::TableSchema* const schema = catalog.find_table(base::TableId(id));
+    schemas.push_back(schema != nullptr ? schema : &base::dropped_table());
   }
   return schemas;
 }

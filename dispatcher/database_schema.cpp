@@ -1,14 +1,19 @@
 // DDL: how a statement changes catalog, engine and replica together, or not at all.
 
+#include <algorithm>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/key.h"
+#include "base/row_layout.h"
 #include "base/utf8.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/metric_registry.h"
@@ -33,9 +38,17 @@ std::string beginning_of(std::string_view statement) {
   return text;
 }
 
+std::string quoted_identifier(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
 }  // namespace
 
-base::Result<void> Database::State::create_table(base::TableSchema schema, DdlSource source) {
+base::Result<void> Database::State::create_table(std::string statement, base::TableSchema schema,
+                                                 DdlSource source) {
+  ddl.reserve(1);  // as it may throw; here and below
   auto id = catalog.add_table(std::move(schema));
   if (!id) return id.error();
   const auto add = [&] {
@@ -50,14 +63,17 @@ base::Result<void> Database::State::create_table(base::TableSchema schema, DdlSo
     [&]() noexcept { add(); }();
   }
   DIPTYCH_CHECK(replica.table_count() == catalog.table_count(), "every table is replicated");
+  ddl.add_table(std::move(statement), catalog.table(*id));
   return {};
 }
 
-base::Result<void> Database::State::create_index(std::string_view table, base::IndexSchema index) {
+base::Result<void> Database::State::create_index(std::string statement, std::string_view table,
+                                                 base::IndexSchema index) {
   const base::TableSchema* schema = catalog.find_table(table);
   if (schema == nullptr) {
     return base::Error(base::ErrorCode::kNotFound, fmt::format("no table \"{}\"", table));
   }
+  ddl.reserve(1);
   const base::TableId table_id = schema->id;
   auto id = catalog.add_index(table_id, std::move(index));
   if (!id) return id.error();
@@ -67,8 +83,12 @@ base::Result<void> Database::State::create_index(std::string_view table, base::I
   } catch (const std::bad_alloc&) {
     built = base::Error(base::ErrorCode::kOutOfMemory, "there is no memory left for the index");
   }
-  if (!built) catalog.remove_last_index(table_id);
-  return built;
+  if (!built) {
+    catalog.remove_last_index(table_id);
+    return built;
+  }
+  ddl.add_index(std::move(statement), table_id, *id);
+  return {};
 }
 
 // What they had before is applied, so that nothing of it comes later.
@@ -80,22 +100,45 @@ base::Result<void> Database::State::drop_tables(const BatchGate::Exclusive& held
     olap_dispatcher->bring_up_to_date();
     if (auto usable = olap_dispatcher->check_replica(); !usable) return usable;
   }
-  const auto ids = catalog.drop_tables(names);
-  if (!ids) return ids.error();
+  const auto dropped = catalog.drop_tables(names);
+  if (!dropped) return dropped.error();
   [&]() noexcept {  // as in create_table
-    for (const base::TableId id : *ids) {
-      engine.drop_table(id);
-      if (have_rows) olap_dispatcher->clear_table(id, held);
+    for (const base::Catalog::DroppedTable& table : *dropped) {
+      engine.drop_table(table->id);
+      ddl.drop_table(table->id);
+      if (have_rows) {
+        olap_dispatcher->drop_table(table, held);
+      } else {
+        replica.drop_table(table);
+      }
     }
   }();
   return {};
 }
 
+void Database::State::add_dropped_table() {
+  ddl.reserve(1);
+  ddl.add_dropped_table(base::TableId(static_cast<uint32_t>(catalog.table_count())));
+  catalog.pass_table_id();
+  replica.add_dropped_table();
+}
+
 base::Result<void> Database::State::drop_indexes(std::span<const std::string> names) {
+  std::vector<std::string> statements;
+  for (const std::string& name : names) {
+    statements.push_back(fmt::format("DROP INDEX {}", quoted_identifier(name)));
+  }
+  ddl.reserve(names.size());
   const auto dropped = catalog.drop_indexes(names);
   if (!dropped) return dropped.error();
-  for (const base::Catalog::TableIndexId& index : *dropped) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    const base::Catalog::DroppedIndex& index = (*dropped)[i];
     engine.drop_index(index.table, index.index);
+    if (index.uniqueness == base::Uniqueness::kUnique) {
+      ddl.drop_unique_index(std::move(statements[i]), index.table);
+    } else {
+      ddl.drop_index(index.index);
+    }
   }
   return {};
 }
@@ -118,13 +161,13 @@ base::Result<void> Database::State::truncate_tables(const BatchGate::Exclusive& 
   return {};
 }
 
-base::Result<void> Database::State::apply(const BatchGate::Exclusive& held, olap::DdlChange change,
-                                          DdlSource source) {
+base::Result<void> Database::State::apply(const BatchGate::Exclusive& held, std::string statement,
+                                          olap::DdlChange change, DdlSource source) {
   if (auto* const table = std::get_if<olap::CreateTable>(&change)) {
-    return create_table(std::move(table->schema), source);
+    return create_table(std::move(statement), std::move(table->schema), source);
   }
   if (auto* const index = std::get_if<olap::CreateIndex>(&change)) {
-    return create_index(index->table, std::move(index->index));
+    return create_index(std::move(statement), index->table, std::move(index->index));
   }
   if (const auto* const dropped = std::get_if<olap::DropTables>(&change)) {
     return drop_tables(held, dropped->tables, source);
@@ -135,38 +178,54 @@ base::Result<void> Database::State::apply(const BatchGate::Exclusive& held, olap
   return truncate_tables(held, std::get<olap::TruncateTables>(change).tables);
 }
 
-base::Result<bool> Database::State::apply_ddl(const BatchGate::Exclusive& held,
-                                              const std::string& statement, DdlSource source) {
+// An index that could refuse a row of before would have the replay of its call do something else:
+// one that is unique, or with keys that may be too long, unless its table is new.
+Database::State::DdlEffect Database::State::effect_of(const olap::DdlChange& change,
+                                                      base::TableId first_new) const {
+  if (std::holds_alternative<olap::NoChange>(change)) return DdlEffect::kNone;
+  if (std::holds_alternative<olap::CreateTable>(change)) return DdlEffect::kAdds;
+  const auto* const created = std::get_if<olap::CreateIndex>(&change);
+  if (created == nullptr) return DdlEffect::kChanges;
+  const base::TableSchema* const table = catalog.find_table(created->table);
+  const bool is_new = table != nullptr && table->id >= first_new;
+  const bool takes_all = table != nullptr &&
+                         created->index.uniqueness == base::Uniqueness::kNonUnique &&
+                         base::longest_key(base::RowLayout(*table), created->index.columns);
+  return is_new || takes_all ? DdlEffect::kAdds : DdlEffect::kChanges;
+}
+
+base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
+    const BatchGate::Exclusive& held, const std::string& statement, DdlSource source,
+    base::TableId first_new) {
   auto change = olap::parse_ddl(statement, catalog);
   if (!change) return change.error();
-  if (std::holds_alternative<olap::NoChange>(*change)) return false;
+  const DdlEffect effect = effect_of(*change, first_new);
+  if (effect == DdlEffect::kNone) return effect;
   const auto* const table = std::get_if<olap::CreateTable>(&*change);
   if (source == DdlSource::kScript && table != nullptr && table->schema.name == kMetricsTable) {
     return base::Error(
         base::ErrorCode::kInvalidArgument, "42939",
         fmt::format("the name \"{}\" is reserved: it is a table of the system's", kMetricsTable));
   }
-  const uint64_t bytes =
-      storage::manifest_bytes_at_most(statement, table != nullptr ? table->schema.name : "");
-  // First, as it may throw: what is done has its statement.
-  if (ddl.size() == ddl.capacity()) ddl.reserve(2 * ddl.size() + 1);
-  std::string kept = statement;
   const bool changes_schema = !std::holds_alternative<olap::TruncateTables>(*change);
   if (!changes_schema && source == DdlSource::kManifest) {
     return base::Error(base::ErrorCode::kInvalidArgument, "TRUNCATE makes no schema");
   }
-  auto applied = apply(held, *std::move(change), source);
-  if (!applied) return applied.error();
-  if (!changes_schema) return true;
-  ddl.push_back(std::move(kept));
-  manifest_bytes += bytes;
-  return true;
+  const bool makes = table != nullptr || std::holds_alternative<olap::CreateIndex>(*change);
+  if (source == DdlSource::kScript && makes) {
+    const std::string_view name = table != nullptr ? table->schema.name : std::string_view();
+    if (auto room = check_manifest_room(statement, name); !room) return room.error();
+  }
+  if (auto applied = apply(held, statement, *std::move(change), source); !applied) {
+    return applied.error();
+  }
+  return effect;
 }
 
-base::Result<void> Database::State::check_manifest_room(const std::string& statement) const {
+base::Result<void> Database::State::check_manifest_room(std::string_view statement,
+                                                        std::string_view table) const {
   if (options.path.empty()) return {};
-  // Its table's name is a part of it.
-  const uint64_t with_it = manifest_bytes + storage::manifest_bytes_at_most(statement, statement);
+  const uint64_t with_it = ddl.manifest_bytes() + storage::manifest_bytes_at_most(statement, table);
   if (with_it <= storage::kManifestBytesMax) return {};
   return base::Error(base::ErrorCode::kUnsupported,
                      fmt::format("with it, the DDL of all tables and indexes could not be saved: "
@@ -199,17 +258,19 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
   base::Result<void> outcome;
   olap::ScriptPlace place;
   const char* at = script.data();
-  bool has_changed = false;
+  const base::TableId first_new(static_cast<uint32_t>(catalog.table_count()));
+  auto effect = DdlEffect::kNone;
+  std::vector<std::string> added;
   for (size_t i = 0; i < statements.size() && outcome; ++i) {
     const std::string_view statement = statements[i];
     place = olap::place_after({at, statement.data()}, place);
     at = statement.data();
     const std::string text(statement);
     outcome = olap::check_name_lengths(text);
-    if (outcome) outcome = check_manifest_room(text);
     if (outcome) {
-      const auto applied = apply_ddl(held, text, DdlSource::kScript);
-      if (applied) has_changed |= *applied;
+      const auto applied = apply_ddl(held, text, DdlSource::kScript, first_new);
+      if (applied) effect = std::max(effect, *applied);
+      if (applied && *applied == DdlEffect::kAdds) added.push_back(text);
       if (!applied) outcome = applied.error();
     }
     if (!outcome) {
@@ -217,11 +278,12 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
                     .within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
     }
   }
-  if (!has_changed) return outcome;
+  if (effect == DdlEffect::kNone) return outcome;
   catalogs.publish(catalog);
   olap_dispatcher->bring_up_to_date();
   if (log != nullptr) {
-    auto saved = save_unlogged(held);
+    if (effect == DdlEffect::kChanges) added.clear();
+    auto saved = save_unlogged(held, added);
     if (outcome && !saved) outcome = saved.error().within("the DDL");
   }
   return outcome;

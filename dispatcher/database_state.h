@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -38,6 +39,7 @@
 #include "dispatcher/opening_process.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/query_watch.h"
+#include "dispatcher/schema_statements.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "dispatcher/time_spent.h"
 #include "olap/query.h"
@@ -91,15 +93,25 @@ struct Database::State {
   // Applies one DDL statement to the catalog, the engine and the replica. 42939: a new table has a
   // system table's name, which would hide that one; a database that has such a table opens.
   enum class DdlSource : uint8_t { kScript, kManifest };
-  // Whether anything has changed.
-  base::Result<bool> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement,
-                               DdlSource source);
-  base::Result<void> apply(const BatchGate::Exclusive& gate_held, olap::DdlChange change,
-                           DdlSource source);
+  enum class DdlEffect : uint8_t {
+    kNone,
+    kAdds,  // the log of before is replayed with it as without it
+    kChanges,
+  };
+  // `first_new`: the first table of the script's, which has no rows yet.
+  base::Result<DdlEffect> apply_ddl(const BatchGate::Exclusive& gate_held,
+                                    const std::string& statement, DdlSource source,
+                                    base::TableId first_new = {});
+  DdlEffect effect_of(const olap::DdlChange& change, base::TableId first_new) const;
+  base::Result<void> apply(const BatchGate::Exclusive& gate_held, std::string statement,
+                           olap::DdlChange change, DdlSource source);
   // kUnsupported: with the statement, the DDL would be more than a manifest may have.
-  base::Result<void> check_manifest_room(const std::string& statement) const;
-  base::Result<void> create_table(base::TableSchema schema, DdlSource source);
-  base::Result<void> create_index(std::string_view table, base::IndexSchema index);
+  base::Result<void> check_manifest_room(std::string_view statement, std::string_view table) const;
+  base::Result<void> create_table(std::string statement, base::TableSchema schema,
+                                  DdlSource source);
+  base::Result<void> create_index(std::string statement, std::string_view table,
+                                  base::IndexSchema index);
+  void add_dropped_table();  // of a manifest
   base::Result<void> drop_tables(const BatchGate::Exclusive& gate_held,
                                  std::span<const std::string> names, DdlSource source);
   base::Result<void> drop_indexes(std::span<const std::string> names);
@@ -146,8 +158,10 @@ struct Database::State {
   }
   base::Result<void> recover();
   // Saves a change that the log does not have, or no more: where it fails, calls are refused until
-  // another save succeeds.
-  base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
+  // another save succeeds. `added`: if not empty, the change is this DDL, of DdlEffect::kAdds, and
+  // the manifest alone has to have it.
+  base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held,
+                                   std::span<const std::string> added = {});
   // kIo where the log has failed for good: no transaction comes that could use what is changed, and
   // the disk would hardly take the save.
   base::Result<void> check_log() const {
@@ -155,6 +169,7 @@ struct Database::State {
   }
   // What is in memory may be neither in the log nor saved, and there is no memory to say more.
   base::Error lose_memory_unlogged(const BatchGate::Exclusive& gate_held);
+  void suspend_log(const base::Error& error);  // the caller holds the gate
   base::Result<void> apply_script(const BatchGate::Exclusive& gate_held, std::string_view script,
                                   std::span<const std::string_view> statements);
   base::Result<LoadReport> load(const BatchGate::Exclusive& gate_held, base::TableId table,
@@ -187,8 +202,7 @@ struct Database::State {
   Phase phase = Phase::kOpen;                  // gate
   std::optional<base::Error> primary_failure;  // gate: it was lost, and could not be rebuilt
   Made made = Made::kNothing;                  // by open, at the path
-  std::vector<std::string> ddl;                // gate: the statements that made the catalog
-  uint64_t manifest_bytes = storage::kManifestFieldBytes;  // gate: at most, with these
+  SchemaStatements ddl;                        // gate
   TimeSpent primary_rebuilds;
   uint64_t database_id = 0;  // the manifest's; writer: open
 

@@ -285,7 +285,8 @@ void OlapDispatcher::begin_long_queries() {
     }
     try {
       compile(&long_lane_->next(), replica_.tables->snapshot());
-      long_lane_->begin(std::make_unique<storage::ReplicaSnapshot>(replica_.tables));
+      long_lane_->begin(
+          std::make_unique<storage::ReplicaSnapshot>(replica_.tables, storage::SnapshotUse::kRead));
     } catch (const std::bad_alloc&) {
       const LongQuery query = long_lane_->give_up();
       fail(*query.job, base::ErrorCode::kOutOfMemory);

@@ -41,6 +41,7 @@
 
 #include "base/parker.h"
 #include "base/result.h"
+#include "base/schema.h"
 #include "base/thread.h"
 #include "base/topology.h"
 #include "dispatcher/admission_queues.h"
@@ -119,6 +120,8 @@ class OlapDispatcher {
   // Takes the table's rows: it is empty for queries that come later. The caller holds the gate, and
   // has brought the replica up to date.
   void clear_table(base::TableId table, const BatchGate::Exclusive& gate_held);
+  // The same, of a table that the catalog has no more.
+  void drop_table(base::Catalog::DroppedTable table, const BatchGate::Exclusive& gate_held);
 
   // After the replica was filled without the applier. The caller holds the gate.
   void publish_figures(const BatchGate::Exclusive& gate_held);
@@ -182,6 +185,7 @@ class OlapDispatcher {
   propagation::ApplyReport apply(const propagation::CollectedSets& collected);
   void compact();
   void plan_compaction();
+  void table_was_cleared(base::TableId table);
   void reclaim();
   void trim();
   // The caller holds the gate, here and below.

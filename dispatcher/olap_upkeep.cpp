@@ -167,12 +167,21 @@ void OlapDispatcher::bring_up_to_date() {
 }
 
 void OlapDispatcher::clear_table(base::TableId id, const BatchGate::Exclusive&) {
-  storage::Replica& replica = *replica_.tables;
-  replica.clear_table(id);
+  replica_.tables->clear_table(id);
+  table_was_cleared(id);
+}
+
+void OlapDispatcher::drop_table(base::Catalog::DroppedTable table, const BatchGate::Exclusive&) {
+  const base::TableId id = table->id;
+  replica_.tables->drop_table(std::move(table));
+  table_was_cleared(id);
+}
+
+void OlapDispatcher::table_was_cleared(base::TableId id) {
   replica_.applier->clear_table(id);
   sizes_are_old_ = true;
   if (id.value >= keepers_.size()) return;  // refresh_statistics() had no memory for it
-  keepers_[id.value] = olap::StatisticsKeeper(&replica.table(id));
+  keepers_[id.value] = olap::StatisticsKeeper(&replica_.tables->table(id));
   table_rows_[id.value] = {};
   refresh_statistics(std::span(&id, 1));
 }

@@ -16,25 +16,6 @@
 namespace diptych::oltp {
 namespace {
 
-// The longest normalised key (base/key.h) of the columns, or the limit.
-size_t longest_key(const base::RowLayout& layout, const std::vector<base::ColumnId>& columns) {
-  size_t bytes = 0;
-  for (const base::ColumnId id : columns) {
-    const base::ColumnLayout& column = layout.column(id);
-    bytes += column.nullable ? 1 : 0;
-    if (!column.type.is_string()) {
-      bytes += base::cell_bytes(column.type);
-    } else if (column.type.length == 0) {
-      return base::kKeyBytesMax;
-    } else if (column.type.length <= base::kPaddedTextBytesMax) {
-      bytes += size_t{column.type.length} + 1;
-    } else {
-      bytes += 2 * size_t{column.type.length} + 2;  // every byte of it could be a zero
-    }
-  }
-  return std::min(bytes, base::kKeyBytesMax);
-}
-
 // A non-unique hash index would probe through all rows of a key at every insert; the ordered index
 // finds the place at once.
 bool is_by_hash(const base::IndexSchema& schema) {
@@ -44,7 +25,8 @@ bool is_by_hash(const base::IndexSchema& schema) {
 std::unique_ptr<Index> make_index(const base::RowLayout& layout, const base::IndexSchema& schema,
                                   Concurrency concurrency, base::MemoryPlace place) {
   if (is_by_hash(schema)) return make_hash_index(Concurrency::kSingle, place);
-  return make_ordered_index(longest_key(layout, schema.columns), concurrency, place);
+  return make_ordered_index(base::longest_key(layout, schema.columns).value_or(base::kKeyBytesMax),
+                            concurrency, place);
 }
 
 }  // namespace

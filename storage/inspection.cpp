@@ -192,7 +192,7 @@ Result<Inspection> inspect_replica(const std::string& directory, const Manifest&
   Inspector inspector(file->get(), verify, progress, &result);
   inspector.begin(tables);
   for (size_t i = 0; i < schemas.size(); ++i) {
-    if (schemas[i]->is_dropped) continue;
+    if (is_dropped(*schemas[i])) continue;
     inspector.add_table(*schemas[i], manifest.tables[i], tables[i]);
   }
   return result;

@@ -25,7 +25,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint32_t kFormat = 2;
+constexpr uint32_t kFormatMin = 2;
+constexpr uint32_t kFormatMax = 3;
 constexpr const char* kManifestName = "manifest.json";
 constexpr const char* kNewManifestName = "manifest.json.new";
 constexpr uint64_t kTableBytes = 256;  // but for its name
@@ -118,6 +119,7 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
     return table;
   }
   table.name = fields->text(entry, "name");
+  if (!entry.contains("page")) return table;
   table.rows = fields->number(entry, "rows", UINT64_MAX);
   table.directory.page = static_cast<uint32_t>(fields->number(entry, "page", UINT32_MAX));
   table.directory.bytes = static_cast<uint32_t>(fields->number(entry, "bytes", UINT32_MAX));
@@ -144,6 +146,10 @@ uint64_t manifest_bytes_at_most(std::string_view statement, std::string_view tab
 base::Result<std::string> manifest_to_text(const Manifest& manifest) {
   json tables = json::array();
   for (const ManifestTable& table : manifest.tables) {
+    if (!table.directory.is_set()) {
+      tables.push_back({{"name", table.name}});
+      continue;
+    }
     tables.push_back({{"name", table.name},
                       {"rows", table.rows},
                       {"page", table.directory.page},
@@ -189,11 +195,12 @@ base::Result<Manifest> manifest_from_text(const std::string& path, const std::st
   }
   Manifest manifest;
   manifest.format = static_cast<uint32_t>(fields.number(contents, "format", UINT32_MAX));
-  if (!fields.error() && manifest.format != kFormat) {
+  const bool is_known = kFormatMin <= manifest.format && manifest.format <= kFormatMax;
+  if (!fields.error() && !is_known) {
     return base::Error(base::ErrorCode::kUnsupported,
-                       fmt::format("{}: format {}, this program reads format {}; use the program "
-                                   "that wrote it",
-                                   path, manifest.format, kFormat));
+                       fmt::format("{}: format {}, this program reads formats {} to {}; use the "
+                                   "program that wrote it",
+                                   path, manifest.format, kFormatMin, kFormatMax));
   }
   manifest.generation = fields.number(contents, "generation", UINT64_MAX);
   manifest.id = id_of(contents, &fields);

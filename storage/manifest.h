@@ -1,7 +1,7 @@
 // Manifest: the small file that names a state of the columnar replica at one VID.
 //
 //   DIRECTORY/manifest.json   format, id, vid, the DDL, and by table where in the block file its
-//                             leaf directory lies (storage/leaf_directory.h)
+//                             leaf directory lies (storage/leaf_directory.h), if it has rows
 //   DIRECTORY/blocks.dtb      the block file (storage/block_file.h)
 //   DIRECTORY/lock            flock'ed by the process that has the database open
 //
@@ -27,13 +27,17 @@
 namespace diptych::storage {
 
 struct ManifestTable {
-  std::string name;
+  std::string name;  // empty: of a table that was dropped
   uint64_t rows = 0;
-  ChunkAddress directory;
+  ChunkAddress directory;  // not set: the table has no rows, or has gone
 };
 
+// In the DDL, in place of the statement that made a table, once that was dropped: what is left of
+// it is its id.
+inline constexpr std::string_view kDroppedTable;
+
 struct Manifest {
-  uint32_t format = 2;
+  uint32_t format = 3;  // before 3 every table has a directory, and none stands as kDroppedTable
   uint64_t generation = 0;
   // Of the database, from its creation on; backups and what is restored of them have it too. It is
   // in the log's files, so that another database's are not taken for its own. 0: an older program
@@ -50,6 +54,7 @@ struct Manifest {
 // manifest_bytes_at_most of all that there is.
 inline constexpr uint64_t kManifestBytesMax = uint64_t{64} << 20;
 inline constexpr uint64_t kManifestFieldBytes = 4096;  // but for the DDL and the tables
+inline constexpr uint64_t kDroppedTableBytes = 64;     // in both
 // Of a statement of the DDL and, where it makes one, of its table. `table` is empty, or its name.
 uint64_t manifest_bytes_at_most(std::string_view statement, std::string_view table);
 

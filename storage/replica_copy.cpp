@@ -85,9 +85,10 @@ Result<uint64_t> copy_replica(const std::string& from, const Manifest& manifest,
   std::vector<ChunkAddress> chunks;
   uint64_t end = kFilePageBytes;
   for (size_t i = 0; i < schemas.size(); ++i) {
-    chunks.push_back(manifest.tables[i].directory);
     const auto table = read_table(manifest.tables[i], manifest, *schemas[i], source->get());
     if (!table.ok()) return table.error();
+    const bool is_there = manifest.tables[i].directory.is_set() && !is_dropped(*schemas[i]);
+    if (is_there) chunks.push_back(manifest.tables[i].directory);
     for (const SavedPartition& partition : table->partitions) {
       for (const SavedLeaf& leaf : partition) {
         for (const SavedColumn& column : leaf.columns) chunks.push_back(column.chunk.address);

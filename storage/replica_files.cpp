@@ -1,5 +1,7 @@
 #include "storage/replica_files.h"
 
+#include <mutex>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +25,12 @@ base::Error corrupt(const std::string& path, const std::string& what) {
 
 base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& manifest,
                                     const base::TableSchema& schema, BlockFile* file) {
+  if (!entry.directory.is_set() || is_dropped(schema)) {
+    SavedTable empty;
+    empty.block_rows = manifest.block_rows;
+    empty.partitions.resize(manifest.partitions);
+    return empty;
+  }
   if (const auto adopted = file->adopt(entry.directory); !adopted.ok()) return adopted.error();
   const base::Result<ChunkMemory> bytes = file->read(entry.directory);
   if (!bytes.ok()) {
@@ -56,6 +64,8 @@ base::Result<void> check_tables(const std::string& directory, const Manifest& ma
                                      schemas.size()));
   }
   for (size_t i = 0; i < schemas.size(); ++i) {
+    // Before format 3 it has its name, and an empty directory.
+    if (is_dropped(*schemas[i])) continue;
     if (manifest.tables[i].name == schemas[i]->name) continue;
     return corrupt(
         path, fmt::format("table {} is {}, its DDL makes {}", i,
@@ -68,6 +78,32 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
                                     const std::vector<std::string>& ddl,
                                     const BeforeFileStep& before_step) {
   return ReplicaSnapshot(replica).save(directory, ddl, before_step);
+}
+
+base::Result<void> add_schema(const std::string& directory, Replica* replica,
+                              std::span<const std::string> ddl,
+                              const BeforeFileStep& before_step) try {
+  AddedSchema& added = replica->added_schema();
+  const std::lock_guard one_at_a_time(added.mutex);
+  base::Result<Manifest> manifest = read_manifest(directory);
+  if (!manifest.ok()) return manifest.error();
+  std::vector<std::string> statements = added.ddl;
+  std::vector<std::string> tables = added.tables;
+  statements.insert(statements.end(), ddl.begin(), ddl.end());
+  manifest->ddl.insert(manifest->ddl.end(), ddl.begin(), ddl.end());
+  for (size_t i = manifest->tables.size(); i < replica->table_count(); ++i) {
+    const base::TableId id(static_cast<uint32_t>(i));
+    tables.push_back(replica->table(id).schema().name);
+    manifest->tables.push_back({.name = tables.back()});
+  }
+  manifest->format = Manifest().format;
+  ++manifest->generation;
+  if (const auto done = write_manifest(directory, *manifest, before_step); !done.ok()) return done;
+  added.ddl.swap(statements);
+  added.tables.swap(tables);
+  return {};
+} catch (const std::bad_alloc&) {
+  return base::Error(base::ErrorCode::kOutOfMemory, "there is no memory left to save the DDL with");
 }
 
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
@@ -88,7 +124,8 @@ base::Result<void> load_replica(const std::string& directory, const Manifest& ma
     base::Result<SavedTable> table = read_table(manifest.tables[i], manifest, *schemas[i], &file);
     if (!table.ok()) return table.error();
     tables.push_back(std::move(*table));
-    directories.push_back(manifest.tables[i].directory);
+    const bool is_there = !is_dropped(*schemas[i]);
+    directories.push_back(is_there ? manifest.tables[i].directory : ChunkAddress());
   }
   const uint32_t partitions = manifest.partitions;
   std::vector<base::Result<void>> loaded(tables.size() * partitions);

@@ -32,6 +32,14 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
                                     const std::vector<std::string>& ddl,
                                     const BeforeFileStep& before_step = {});
 
+// For DDL beside which the state at the manifest's VID, and what the log has after it, stay what
+// they are: the manifest gets these statements behind its own, and the tables that they have added
+// to the replica, without rows. A snapshot that was cut before and is saved later gets them, too.
+// Errors as save_replica's; after one, a save of the replica has the statements. Between batches.
+base::Result<void> add_schema(const std::string& directory, Replica* replica,
+                              std::span<const std::string> ddl,
+                              const BeforeFileStep& before_step = {});
+
 // Fills the replica's (empty) tables from the manifest's state. The catalog must have been rebuilt
 // from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read; each
 // partition's finish_restore() is left to the caller.
@@ -43,8 +51,9 @@ base::Result<void> load_replica(const std::string& directory, const Manifest& ma
 // other tables than these, which its DDL makes.
 base::Result<void> check_tables(const std::string& directory, const Manifest& manifest,
                                 std::span<const base::TableSchema* const> schemas);
-// Where all chunks of a table lie. They and the leaf directory are adopted (block_file.h); none of
-// them is read. kCorrupt, kIo: names file, place and what is wrong.
+// Where all chunks of a table lie: nowhere, where it was dropped or has no directory. They and the
+// leaf directory are adopted (block_file.h); none of them is read. kCorrupt, kIo: names file, place
+// and what is wrong.
 base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& manifest,
                                     const base::TableSchema& schema, BlockFile* file);
 

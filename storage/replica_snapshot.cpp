@@ -1,5 +1,7 @@
 #include "storage/replica_snapshot.h"
 
+#include <algorithm>
+#include <mutex>
 #include <new>
 #include <random>
 #include <utility>
@@ -30,20 +32,19 @@ base::Error no_memory() {
   return {base::ErrorCode::kOutOfMemory, "there is no memory left to save the database with"};
 }
 
-// What goes on from the last one, or begins.
-base::Result<Manifest> next_manifest(const std::string& directory) {
-  const base::Result<Manifest> present = read_manifest(directory);
-  Manifest next;
-  if (present.ok()) {
-    next.generation = present->generation + 1;
-    next.id = present->id;
-  } else if (present.code() == base::ErrorCode::kNotFound) {
-    next.generation = 1;
-    next.id = random_id();
+// Its generation and id go on from the last one's, or begin.
+base::Result<void> follow_last(const std::string& directory, Manifest* manifest) {
+  const base::Result<Manifest> last = read_manifest(directory);
+  if (last.ok()) {
+    manifest->generation = last->generation + 1;
+    manifest->id = last->id;
+  } else if (last.code() == base::ErrorCode::kNotFound) {
+    manifest->generation = 1;
+    manifest->id = random_id();
   } else {
-    return present.error();
+    return last.error();
   }
-  return next;
+  return {};
 }
 
 // Whether a chunk in the file has these bytes.
@@ -56,8 +57,13 @@ bool is_of(const ChunkAddress& address, std::span<const std::byte> bytes) {
 // that were written are added to *written.
 base::Result<ManifestTable> save_table(Table* table, const ChunkAddress& before, BlockFile* file,
                                        const SavePace& pace, std::vector<ChunkAddress>* written) {
+  if (is_dropped(table->schema())) return ManifestTable();
   const base::Result<SavedTable> saved = table->save(pace);
   if (!saved.ok()) return saved.error();
+  const auto has_no_leaf = [](const SavedPartition& partition) { return partition.empty(); };
+  if (std::ranges::all_of(saved->partitions, has_no_leaf)) {
+    return ManifestTable{.name = table->schema().name};
+  }
   ManifestTable entry{table->schema().name, saved->live_rows(), before};
   const std::vector<std::byte> directory = write_directory(table->schema(), *saved);
   const bool is_there = before.is_set() && is_of(before, directory);
@@ -75,7 +81,14 @@ base::Result<ManifestTable> save_table(Table* table, const ChunkAddress& before,
 
 }  // namespace
 
-ReplicaSnapshot::ReplicaSnapshot(Replica* replica) : live_(replica), image_(replica) {
+ReplicaSnapshot::ReplicaSnapshot(Replica* replica, SnapshotUse use)
+    : live_(replica), use_(use), image_(replica) {
+  if (use == SnapshotUse::kSave) {
+    AddedSchema& added = live_->added_schema();
+    const std::lock_guard lock(added.mutex);
+    added.ddl.clear();
+    added.tables.clear();
+  }
   live_->snapshots_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
 }
 
@@ -92,10 +105,9 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
                                              const BeforeFileStep& before_step,
                                              const SavePace& pace) try {
   DIPTYCH_CHECK(image_.buffers() != nullptr, "a replica in memory has nowhere to be saved");
+  DIPTYCH_CHECK(use_ == SnapshotUse::kSave, "what is saved was cut for it");
   BlockFile& file = image_.buffers()->file();
-  auto next = next_manifest(directory);
-  if (!next.ok()) return next.error();
-  Manifest manifest = std::move(*next);
+  Manifest manifest;
   manifest.vid = vid();
   manifest.partitions = image_.options().partitions;
   manifest.block_rows = image_.options().block_rows;
@@ -138,7 +150,7 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
   // commit succeeds. What the live replica has written there meanwhile is kept with it.
   live_->replace_directories(std::move(directories));
   file.begin_commit();
-  if (const auto done = write_manifest(directory, manifest, before_step); !done.ok()) {
+  if (const auto done = make_manifest(directory, before_step, &manifest); !done.ok()) {
     return done.error();
   }
   // The state is durable. What fails here is to give space back: it stays in the file, free.
@@ -146,6 +158,17 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
   return manifest;
 } catch (const std::bad_alloc&) {
   return no_memory();
+}
+
+base::Result<void> ReplicaSnapshot::make_manifest(const std::string& directory,
+                                                  const BeforeFileStep& before_step,
+                                                  Manifest* manifest) {
+  AddedSchema& added = live_->added_schema();
+  const std::lock_guard one_at_a_time(added.mutex);
+  if (const auto follows = follow_last(directory, manifest); !follows.ok()) return follows;
+  manifest->ddl.insert(manifest->ddl.end(), added.ddl.begin(), added.ddl.end());
+  for (const std::string& name : added.tables) manifest->tables.push_back({.name = name});
+  return write_manifest(directory, *manifest, before_step);
 }
 
 }  // namespace diptych::storage

@@ -21,6 +21,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,14 @@
 
 namespace diptych::storage {
 
+enum class SnapshotUse : uint8_t {
+  kSave,  // one at a time, each from its cut on; it may also be read
+  kRead,
+};
+
 class ReplicaSnapshot {
  public:
-  explicit ReplicaSnapshot(Replica* replica);
+  explicit ReplicaSnapshot(Replica* replica, SnapshotUse use = SnapshotUse::kSave);
   ~ReplicaSnapshot();
   ReplicaSnapshot(const ReplicaSnapshot&) = delete;
   ReplicaSnapshot& operator=(const ReplicaSnapshot&) = delete;
@@ -44,12 +50,16 @@ class ReplicaSnapshot {
   base::Vid vid() const { return image_.snapshot(); }
 
   // Makes it the directory's state, as save_replica does, with its errors
-  // (storage/replica_files.h).
+  // (storage/replica_files.h). `ddl`: as of the cut; what add_schema had since then comes with it.
   base::Result<Manifest> save(const std::string& directory, const std::vector<std::string>& ddl,
                               const BeforeFileStep& before_step = {}, const SavePace& pace = {});
 
  private:
+  base::Result<void> make_manifest(const std::string& directory, const BeforeFileStep& before_step,
+                                   Manifest* manifest);
+
   Replica* const live_;
+  const SnapshotUse use_;
   Replica image_;
 };
 

@@ -250,7 +250,7 @@ void Replica::reclaim() {
       table->partition(base::PartitionId(p)).reclaim();
     }
   }
-  if (snapshots() == 0) cleared_.clear();
+  if (snapshots() == 0) forget_cleared();
 }
 
 void Replica::keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max) {
@@ -278,17 +278,35 @@ void Replica::add_table(const base::TableSchema& schema) {
   tables_.push_back(std::make_unique<Table>(schema, options_, buffers_));
 }
 
+void Replica::add_dropped_table() {
+  tables_.push_back(std::make_unique<Table>(base::dropped_table(), options_, buffers_));
+}
+
 void Replica::clear_table(base::TableId id) {
-  std::unique_ptr<Table>& table = tables_[id.value];
-  auto empty = std::make_unique<Table>(table->schema(), options_, buffers_);
-  cleared_.push_back(std::exchange(table, std::move(empty)));
-  if (snapshots() == 0) cleared_.clear();
+  put_aside(id, table(id).schema());
+}
+
+void Replica::drop_table(base::Catalog::DroppedTable schema) {
+  const base::TableId id = schema->id;
+  cleared_schemas_.push_back(std::move(schema));
+  put_aside(id, base::dropped_table());
+}
+
+void Replica::put_aside(base::TableId id, const base::TableSchema& schema) {
+  auto empty = std::make_unique<Table>(schema, options_, buffers_);
+  cleared_.push_back(std::exchange(tables_[id.value], std::move(empty)));
+  if (snapshots() == 0) forget_cleared();
+}
+
+void Replica::forget_cleared() {
+  cleared_.clear();
+  cleared_schemas_.clear();
 }
 
 void Replica::replace_directories(std::vector<ChunkAddress> directories) {
   for (size_t i = 0; i < directories_.size(); ++i) {
     const bool stays = i < directories.size() && directories[i] == directories_[i];
-    if (!stays) buffers_->file().release(directories_[i]);
+    if (!stays && directories_[i].is_set()) buffers_->file().release(directories_[i]);
   }
   directories_ = std::move(directories);
 }

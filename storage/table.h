@@ -19,6 +19,7 @@
 #include "base/row_layout.h"
 #include "base/schema.h"
 #include "base/value.h"
+#include "storage/added_schema.h"
 #include "storage/change_watch.h"
 #include "storage/chunk_address.h"
 #include "storage/leaf.h"
@@ -178,14 +179,20 @@ class Replica {
   // new. Between batches. Snapshots keep what they show, and its memory until reclaim() finds that
   // none lives.
   void clear_table(base::TableId id);
+  // The same, and it has the schema of a dropped table from now on.
+  void drop_table(base::Catalog::DroppedTable schema);
+  // As if a table had been added, and dropped.
+  void add_dropped_table();
   Table& table(base::TableId id) { return *tables_[id.value]; }
   const Table& table(base::TableId id) const { return *tables_[id.value]; }
   size_t table_count() const { return tables_.size(); }
   const StorageOptions& options() const { return options_; }
   uint32_t partition_count() const { return options_.partitions; }
 
-  // Where the leaf directories of the last save lie; those of the places before that are not among
-  // them are given up.
+  AddedSchema& added_schema() { return added_schema_; }
+
+  // Where the leaf directories of the last save lie (not set: it has none); those of the places
+  // before that are not among them are given up.
   void replace_directories(std::vector<ChunkAddress> directories);
 
   bool wants_compaction() const;  // of any partition
@@ -206,12 +213,18 @@ class Replica {
 
  private:
   friend class ReplicaSnapshot;
+  void put_aside(base::TableId id, const base::TableSchema& schema);  // which it has from now on
+  void forget_cleared();
+
   StorageOptions options_;
   std::unique_ptr<BufferManager> own_buffers_;  // before the tables, which it outlives
   BufferManager* buffers_ = nullptr;            // these, or the cut replica's
   std::vector<std::unique_ptr<Table>> tables_;
-  std::vector<std::unique_ptr<Table>> cleared_;  // what snapshots may have of tables_
+  // What snapshots may have of tables_, and what it needs of dropped tables.
+  std::vector<base::Catalog::DroppedTable> cleared_schemas_;
+  std::vector<std::unique_ptr<Table>> cleared_;
   std::vector<ChunkAddress> directories_;
+  AddedSchema added_schema_;
   base::Vid snapshot_;
   std::atomic<uint32_t> snapshots_{0};  // that live; writers: they
   std::atomic<bool> reclaims_{false};   // one has gone; writers: they set, reclaim clears

@@ -107,6 +107,11 @@ TEST(Catalog, DroppedTablesAndIndexesAreNotFoundAndKeepTheirIds) {
   EXPECT_EQ(*catalog.add_table(orders()), TableId(1));
   EXPECT_EQ((*catalog.tables().begin()).id, TableId(1));
   EXPECT_NE(after.find_table("orders"), nullptr) << "a copy stays as it is";
+  EXPECT_EQ(catalog.find_table(TableId(0)), nullptr);
+  catalog.pass_table_id();
+  EXPECT_EQ(catalog.table_count(), 3U);
+  EXPECT_EQ(catalog.find_table(TableId(2)), nullptr);
+  EXPECT_EQ(Catalog(catalog, after).table_count(), 3U);
 }
 
 TEST(Catalog, AForeignKeyMayNameItsOwnTable) {

@@ -410,6 +410,11 @@ TEST(Manifest, QuotesANameOnOneLine) {
   manifest.partitions = 1;
   manifest.block_rows = kBlockRowsMin;
   manifest.tables.push_back({.name = "two\nlines"});
+  const Result<Manifest> empty = manifest_from_text("the file", *manifest_to_text(manifest));
+  ASSERT_TRUE(empty.ok()) << empty.error().to_string();
+  EXPECT_EQ(empty->tables[0].name, manifest.tables[0].name);
+  EXPECT_FALSE(empty->tables[0].directory.is_set());
+  manifest.tables[0].directory.page = 1;
   const Result<Manifest> read = manifest_from_text("the file", *manifest_to_text(manifest));
   ASSERT_EQ(read.code(), ErrorCode::kCorrupt);
   EXPECT_THAT(read.error().message,

@@ -98,6 +98,7 @@ TEST_P(SaveMoves, WhatLiesAtTheFilesEndAndGiveItBack) {
 
 TEST_P(SaveMoves, DirectoriesThatAreAsTheyWere) {
   open();
+  source_->fill(1, 1, Vid(10));
   ASSERT_NO_FATAL_FAILURE(save());
   hole_->come_free();
   ASSERT_NO_FATAL_FAILURE(save());

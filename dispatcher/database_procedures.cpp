@@ -73,14 +73,15 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   auto library = ModuleLibrary::open(path);
   if (!library) return library.error();
   // Goes before the library, whose code its destruction needs (ModuleRegistry's M1).
-  std::vector<oltp::ProcedureDefinition> definitions;
+  ModuleRegistry::Defined definitions;
   // The code that a log is replayed with stays until it was.
   std::unique_lock<std::mutex> no_replay;
   if (!state_->log_replay.is_done()) no_replay = state_->log_replay.hold();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
   auto defined = ModuleRegistry::define(**library, state_->catalog, &definitions);
-  if (defined) defined = state_->modules.check(**library, definitions, state_->procedures);
+  if (defined)
+    defined = state_->modules.check(**library, definitions.procedures, state_->procedures);
   if (!defined) {
     return defined.error().within(fmt::format("{}: module \"{}\"", path, (*library)->name()));
   }

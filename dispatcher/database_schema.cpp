@@ -216,10 +216,22 @@ base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
     const std::string_view name = table != nullptr ? table->schema.name : std::string_view();
     if (auto room = check_manifest_room(statement, name); !room) return room.error();
   }
+  ModuleRegistry::Rebound rebound;
+  if (source == DdlSource::kScript && changes_schema && !modules.empty()) {
+    base::Catalog then(catalog);
+    // What it refuses, the change below does, too.
+    if (olap::apply_to(&then, *change)) {
+      auto bound = modules.rebind(then, procedures);
+      if (!bound) return bound.error();
+      rebound = *std::move(bound);
+    }
+  }
   if (auto applied = apply(held, statement, *std::move(change), source); !applied) {
     return applied.error();
   }
-  return effect;
+  if (rebound.empty()) return effect;
+  modules.install_again(std::move(rebound), &engine, &procedures);
+  return DdlEffect::kChanges;  // calls of before were bound otherwise
 }
 
 base::Result<void> Database::State::check_manifest_room(std::string_view statement,

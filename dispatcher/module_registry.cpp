@@ -64,11 +64,12 @@ struct ModuleRegistry::Prepared {
 };
 
 base::Result<void> ModuleRegistry::define(const ModuleLibrary& library,
-                                          const base::Catalog& catalog,
-                                          std::vector<oltp::ProcedureDefinition>* definitions) {
-  ProcedureRegistrar registrar(&catalog, definitions);
+                                          const base::Catalog& catalog, Defined* defined) {
+  ProcedureRegistrar registrar(&catalog, &defined->procedures);
   try {
-    return library.module().define(registrar);
+    auto done = library.module().define(registrar);
+    defined->bound = registrar.bound();
+    return done;
   } catch (const std::bad_alloc&) {
     return base::ErrorCode::kOutOfMemory;
   } catch (const std::exception& thrown) {
@@ -160,16 +161,43 @@ void ModuleRegistry::take_over(Prepared* prepared, oltp::Engine* engine,
   procedures_.swap(prepared->owned);
 }
 
-LoadedProcedures ModuleRegistry::install(std::unique_ptr<ModuleLibrary>* library,
-                                         std::vector<oltp::ProcedureDefinition> definitions,
+LoadedProcedures ModuleRegistry::install(std::unique_ptr<ModuleLibrary>* library, Defined defined,
                                          oltp::Engine* engine, ProcedureDirectory* directory) {
-  Prepared prepared = prepare(std::string((*library)->name()), std::move(definitions), *directory);
+  Prepared prepared =
+      prepare(std::string((*library)->name()), std::move(defined.procedures), *directory);
   engine->make_room_for_procedures(prepared.added.size());
   // The last that may throw: a module without a library would count as loaded.
-  std::unique_ptr<ModuleLibrary>& loaded = libraries_[prepared.report.module];
+  Loaded& loaded = libraries_[prepared.report.module];
   take_over(&prepared, engine, directory);
-  loaded.swap(*library);
+  loaded.library.swap(*library);
+  loaded.bound = defined.bound;
   return std::move(prepared.report);
+}
+
+base::Result<ModuleRegistry::Rebound> ModuleRegistry::rebind(
+    const base::Catalog& catalog, const ProcedureDirectory& directory) const {
+  Rebound rebound;
+  for (const auto& [module, loaded] : libraries_) {
+    Defined defined;
+    auto fits = define(*loaded.library, catalog, &defined);
+    if (fits) fits = check(*loaded.library, defined.procedures, directory);
+    if (!fits) {
+      return fits.error().within(fmt::format(
+          "module \"{}\" would no longer load; load a version without it first", module));
+    }
+    if (defined.bound != loaded.bound) rebound.emplace(module, std::move(defined));
+  }
+  return rebound;
+}
+
+void ModuleRegistry::install_again(Rebound rebound, oltp::Engine* engine,
+                                   ProcedureDirectory* directory) {
+  for (auto& [module, defined] : rebound) {
+    Prepared prepared = prepare(module, std::move(defined.procedures), *directory);
+    engine->make_room_for_procedures(prepared.added.size());
+    take_over(&prepared, engine, directory);
+    libraries_.find(module)->second.bound = defined.bound;
+  }
 }
 
 std::string_view ModuleRegistry::module_of(base::ProcedureId procedure) const {

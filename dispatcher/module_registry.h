@@ -3,6 +3,7 @@
 //
 //   library open -> define -> check (all names) -> install -> the old library may go
 //                      └───── an error: nothing has changed ─┘
+//   DDL          -> rebind: define, check -> the DDL -> install_again
 //
 // Threads    under the gate (dispatcher/batch_gate.h), but for the destruction of the libraries
 //            that install gives back.
@@ -43,10 +44,14 @@ base::ProcedureId add_procedure(NewProcedure procedure, oltp::Engine* engine,
 
 class ModuleRegistry {
  public:
+  struct Defined {
+    std::vector<oltp::ProcedureDefinition> procedures;
+    uint64_t bound = 0;  // ProcedureRegistrar::bound
+  };
   // What the module defines, bound against the catalog. An error is the module's own, or kAborted:
   // it threw; kOutOfMemory: std::bad_alloc.
   static base::Result<void> define(const ModuleLibrary& library, const base::Catalog& catalog,
-                                   std::vector<oltp::ProcedureDefinition>* definitions);
+                                   Defined* defined);
 
   // kAlreadyExists: a name is taken, or defined twice. kInvalidArgument: another signature than in
   // the module before. kOverloaded: too many.
@@ -56,10 +61,18 @@ class ModuleRegistry {
 
   // After check. `*library` becomes the one that was replaced, of which nothing is in use. Throws
   // std::bad_alloc, if at all, before anything has changed.
-  LoadedProcedures install(std::unique_ptr<ModuleLibrary>* library,
-                           std::vector<oltp::ProcedureDefinition> definitions, oltp::Engine* engine,
-                           ProcedureDirectory* directory);
+  LoadedProcedures install(std::unique_ptr<ModuleLibrary>* library, Defined defined,
+                           oltp::Engine* engine, ProcedureDirectory* directory);
 
+  // The loaded modules that would bind other tables or indexes of this catalog than they have, with
+  // what they would define. An error says which module would no longer load, and why.
+  using Rebound = std::map<std::string, Defined, std::less<>>;
+  base::Result<Rebound> rebind(const base::Catalog& catalog,
+                               const ProcedureDirectory& directory) const;
+  // As install, of libraries that stay.
+  void install_again(Rebound rebound, oltp::Engine* engine, ProcedureDirectory* directory);
+
+  bool empty() const { return libraries_.empty(); }
   bool has(std::string_view module) const { return libraries_.contains(module); }
   // Empty: the program's own.
   std::string_view module_of(base::ProcedureId procedure) const;
@@ -77,7 +90,11 @@ class ModuleRegistry {
                    const ProcedureDirectory& directory) const;
   void take_over(Prepared* prepared, oltp::Engine* engine, ProcedureDirectory* directory) noexcept;
 
-  std::map<std::string, std::unique_ptr<ModuleLibrary>, std::less<>> libraries_;  // by module
+  struct Loaded {
+    std::unique_ptr<ModuleLibrary> library;
+    uint64_t bound = 0;
+  };
+  std::map<std::string, Loaded, std::less<>> libraries_;  // by module
   std::map<base::ProcedureId, Owned> procedures_;
 };
 

@@ -20,7 +20,8 @@
 // The library calls into the program that loads it (CMake: diptych_procedure_host), never the other
 // way round but for what it defines. docs/stored-procedures.md teaches all of it.
 //
-// Threads    define runs on the caller of Database::load_procedures, between two batches, and must
+// Threads    define runs on the caller of Database::load_procedures, and again with each DDL on its
+//            caller, so that procedures are bound as after a restart; between two batches. It must
 //            neither block nor start threads that outlive the module.
 
 #pragma once
@@ -62,7 +63,7 @@ using oltp::Transaction;
 
 // To be raised with any change of what modules call or have inlined that `procedure_layout` does
 // not see: that of a format within its size (a hash entry's bits, a row's word), or a member moved.
-inline constexpr uint32_t kProcedureInterface = 4;
+inline constexpr uint32_t kProcedureInterface = 5;
 
 // Binds a module's tables and takes its procedures.
 class ProcedureRegistrar {
@@ -76,12 +77,18 @@ class ProcedureRegistrar {
   // kNotFound, kInvalidArgument: names the table or index, and the first difference.
   template <base::Described Row>
   base::Result<TableRef<Row>> bind_table(std::string_view name) const {
-    return oltp::bind_table<Row>(*catalog_, name);
+    auto table = oltp::bind_table<Row>(*catalog_, name);
+    bound_.add(table ? table->table.value : oltp::kUnboundTable.value);
+    return table;
   }
   template <auto... KeyMembers>
   base::Result<IndexRef<KeyMembers...>> bind_index(std::string_view name) const {
-    return oltp::bind_index<KeyMembers...>(*catalog_, name);
+    auto index = oltp::bind_index<KeyMembers...>(*catalog_, name);
+    bound_.add(index ? index->index.value : oltp::kUnboundIndex.value);
+    return index;
   }
+  // Of what was bound, in its order: another one where it was something else.
+  uint64_t bound() const { return bound_.value(); }
 
   // body: base::Result<Reply>(Transaction&, const Arguments&). A name that is taken fails the load.
   template <class Arguments, class Reply, class Body>
@@ -93,6 +100,7 @@ class ProcedureRegistrar {
  private:
   const base::Catalog* catalog_;
   std::vector<oltp::ProcedureDefinition>* definitions_;
+  mutable base::Fnv1a bound_;
 };
 
 struct ProcedureModule {

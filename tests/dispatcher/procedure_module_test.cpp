@@ -23,6 +23,7 @@
 #include "dispatcher/module_file.h"
 #include "dispatcher/module_library.h"
 #include "dispatcher/module_registry.h"
+#include "storage/manifest.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -205,9 +206,9 @@ TEST_F(Modules, AnotherVersionOrLayoutIsRefusedBeforeItsCodeRuns) {
   const std::string magic(kProcedureModuleMagic, sizeof kProcedureModuleMagic);
   const std::string newer = magic + std::string("\x07\0\0\0", 4);
   expect_refused(load_bytes(module_with(magic, newer)), ErrorCode::kUnsupported,
-                 "version 7 of the procedure interface, this program has version 4");
-  static_assert(kProcedureInterface == 4, "as the module's bytes below say");
-  const std::string head = magic + std::string("\x04\0\0\0\x80\0\0\0", 8);
+                 "version 7 of the procedure interface, this program has version 5");
+  static_assert(kProcedureInterface == 5, "as the module's bytes below say");
+  const std::string head = magic + std::string("\x05\0\0\0\x80\0\0\0", 8);
   expect_refused(load_bytes(module_with(head, head + "!")), ErrorCode::kUnsupported,
                  "headers of another layout");
   expect_refused(load_bytes(module_with("libstdc++,", "libc++...,")), ErrorCode::kUnsupported,
@@ -400,6 +401,58 @@ TEST_F(ModulesAndLog, AProcedureThatIsNoMoreBeforeAReplayIsMissing) {
   ASSERT_TRUE(recovered.ok()) << recovered.error().to_string();
   EXPECT_EQ(recovered->transactions, 1u);
   EXPECT_EQ(*account_version(), 1);
+}
+
+constexpr const char* kNewerDdl =
+    "CREATE TABLE newer_account (id INT NOT NULL, balance DECIMAL(12,2) NOT NULL, "
+    "version BIGINT NOT NULL, PRIMARY KEY (id))";
+
+// So that a replay, which binds it anew, does what was done.
+TEST_F(ModulesAndLog, DdlBindsALibraryAsALaterOpeningDoes) {
+  open("put into the newest", {.path = path()});
+  ASSERT_TRUE(call("put", 1).ok());
+  // Nothing that it binds.
+  const auto saved = [&] { return storage::read_manifest(path())->vid; };
+  const base::Vid before = saved();
+  ASSERT_TRUE(database().execute_ddl("CREATE TABLE other (id INT PRIMARY KEY)").ok());
+  EXPECT_EQ(saved(), before);
+  ASSERT_TRUE(database().execute_ddl(kNewerDdl).ok());
+  EXPECT_GT(saved(), before) << "what was put before is not to be put elsewhere";
+  ASSERT_TRUE(call("put", 2).ok());
+  for (int opening = 0; opening < 2; ++opening) {
+    EXPECT_EQ(*bank_->number("SELECT sum(id) FROM account"), 1);
+    EXPECT_EQ(*bank_->number("SELECT sum(id) FROM newer_account"), 2);
+    if (opening == 1) break;
+    static_cast<void>(database().discard());
+    open("put into the newest", {.path = path()});
+  }
+  EXPECT_EQ(database().metrics().recovered_transactions, 1u);
+}
+
+// What was logged could not be replayed without it.
+TEST_F(ModulesAndLog, NothingGoesThatALibraryNeeds) {
+  bank_ = Bank::open({.path = path()});
+  ASSERT_TRUE(database().execute_ddl(kNewerDdl).ok());
+  ASSERT_TRUE(load("put into newer_account").ok());
+  ASSERT_TRUE(call("put", 1).ok());
+  for (const std::string what : {"DROP TABLE newer_account", "DROP TABLE account, newer_account"}) {
+    const auto refused = database().execute_ddl(what);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.code(), ErrorCode::kNotFound);
+    EXPECT_THAT(refused.error().message,
+                AllOf(HasSubstr("module \"variants\" would no longer load; load a version without "
+                                "it first"),
+                      HasSubstr("no table \"newer_account\"")));
+  }
+  ASSERT_TRUE(call("put", 2).ok());
+  EXPECT_EQ(*bank_->number("SELECT sum(id) FROM newer_account"), 3);
+  ASSERT_TRUE(database().execute_ddl("TRUNCATE newer_account").ok());
+  ASSERT_TRUE(load("put into account").ok());
+  ASSERT_TRUE(database().execute_ddl("DROP TABLE newer_account").ok());
+  ASSERT_TRUE(call("put", 3).ok());
+  static_cast<void>(database().discard());
+  open("put into account", {.path = path()});
+  EXPECT_EQ(*bank_->number("SELECT sum(id) FROM account"), 3);
 }
 
 TEST_F(Modules, AClosedDatabaseLoadsNothing) {

@@ -66,10 +66,31 @@ base::Result<void> define_step(ProcedureRegistrar& procedures, int64_t step) {
   return {};
 }
 
+// Puts accounts into a table.
+base::Result<void> define_put(ProcedureRegistrar& procedures, TableRef<Account> table) {
+  procedures.define<Number, Number>(
+      "put", [table](Transaction& txn, const Number& account) -> base::Result<Number> {
+        auto row = txn.insert(table, Account{static_cast<int32_t>(account.number), {}, 0});
+        if (!row) return row.error();
+        return account;
+      });
+  return {};
+}
+
 base::Result<void> define(ProcedureRegistrar& procedures) {
   const char* const chosen = std::getenv("DIPTYCH_TEST_VARIANT");
   const std::string variant = chosen != nullptr ? chosen : "";
   if (variant.starts_with("step ")) return define_step(procedures, std::stoll(variant.substr(5)));
+  if (variant == "put into the newest") {
+    auto table = procedures.bind_table<Account>("account");
+    if (auto newer = procedures.bind_table<Account>("newer_account")) table = newer;
+    return define_put(procedures, *table);
+  }
+  if (variant.starts_with("put into ")) {
+    auto table = procedures.bind_table<Account>(variant.substr(9));
+    if (!table) return table.error();
+    return define_put(procedures, *table);
+  }
   if (variant == "throws") throw std::runtime_error("no disk in the drive");
   if (variant == "throws a number") throw 7;
   if (variant == "unknown table") return procedures.bind_table<Account>("acount").error();

@@ -174,7 +174,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
     return misuse(*index.table,
                   fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
   }
-  if (!key.ok()) return base::ErrorCode::kNotFound;
+  if (!key.ok()) return not_found(index);
   Found found{{index.table, nullptr, base::RowId(), stamp_}, nullptr};
   const auto has_key = [&](const std::byte* row) {
     return index.encoder.matches(row, key.bytes());
@@ -191,7 +191,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
     index.index->find(key.bytes(), CandidateVisitor(visit));
   }
   if (worker_->reads_.is_recorded()) record_lookup(index, key, choice, found);
-  if (found.row == nullptr) return base::ErrorCode::kNotFound;
+  if (found.row == nullptr) return not_found(index);
   return found;
 }
 
@@ -320,6 +320,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   Table* const found = worker.core_->find_table(table_id);
   if (found == nullptr) return misuse_of_unbound();
   Table& table = *found;
+  missed_ = nullptr;
   if (columns_hash != 0 && table.columns_hash != columns_hash) {
     return misuse(table,
                   "a row of another struct is inserted; is the TableRef another database's?");

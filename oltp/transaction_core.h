@@ -186,6 +186,11 @@ class TransactionCore {
   bool failed() const { return failure_.has_value(); }
 
  protected:
+  // The error of a look-up that finds no row. It has no text, but gets one if the call ends with it.
+  base::ErrorCode not_found(const TableIndex& index) {
+    missed_ = &index;
+    return base::ErrorCode::kNotFound;
+  }
   // Fail the transaction because a decimal has more digits than its column.
   const base::Error& misuse_of_precision(const Table& table, base::ColumnId column);
   const base::Error& misuse_of_precision(base::TableId table, base::ColumnId column);
@@ -211,6 +216,11 @@ class TransactionCore {
   // Fails the transaction; the first failure counts: kConflict, kAlreadyExists after an update to a
   // taken key, or kInvalidArgument for a mistake of the procedure. Every operation then fails.
   const base::Error& fail(base::Error failure);
+  // The index that an error of the procedure without a text is about, as far as is known.
+  const TableIndex* asked_index(base::ErrorCode code) const {
+    if (code == base::ErrorCode::kNotFound) return missed_;
+    return code == base::ErrorCode::kAlreadyExists ? taken_ : nullptr;
+  }
   // Begins and counts operations. Returns false if the transaction has failed, or fails now because
   // it exceeds its limit.
   bool begin_operation(uint64_t count = 1) {
@@ -275,8 +285,11 @@ class TransactionCore {
   bool alone_;       // no other worker runs
   bool unrecorded_;  // reads are not validated at the end
   std::optional<base::Error> failure_;
-  const TableIndex* taken_ = nullptr;  // the index in which the last insert found its key taken
-  uint64_t operations_left_;           // 0 once it has failed
+  // The index in which the last insert found its key taken, and the one in which the last look-up
+  // since an insert found no row.
+  const TableIndex* taken_ = nullptr;
+  const TableIndex* missed_ = nullptr;
+  uint64_t operations_left_;  // 0 once it has failed
   uint32_t stamp_;
   uint32_t scans_open_ = 0;  // each but the first began in a visit of the one before
 };

@@ -128,9 +128,9 @@ class Transaction : public TransactionCore {
     const auto plan_group = [&](size_t first) {
       AccessPlan& plan = plan_of(first);
       plan.clear();
-      for (size_t i = first; i < std::min(first + kGroupOfKeys, wanted.size()); ++i) {
-        std::apply([&](const auto&... parts) { plan.row<Columns...>(index, parts...); }, wanted[i]);
-      }
+      const size_t begin = std::min(first, wanted.size());
+      const size_t count = std::min(kGroupOfKeys, wanted.size() - begin);
+      plan.each<Columns...>(index, wanted.subspan(begin, count));
     };
     PlannedRowsOnTheWay planned(this);
     plan_group(0);

@@ -15,6 +15,27 @@ void AccessPlan::add_row(base::IndexId id, uint64_t hash, SlotLines lines) {
   rows_[row_count_++] = {index, place, lines_in(*index->table, lines), nullptr, {}};
 }
 
+const TableIndex* AccessPlan::unique_ordered_index(base::IndexId id) const {
+  const TableIndex* const index = core_->find_index(id);
+  return index != nullptr && index->by_hash == nullptr && index->unique ? index : nullptr;
+}
+
+void AccessPlan::find_rows(const TableIndex& index, std::span<const base::Key> keys,
+                           SlotLines lines) {
+  const size_t count = std::min(keys.size(), kRowsMax - row_count_);
+  std::string_view wanted[Index::kPrefetchMax];
+  base::RowId found[Index::kPrefetchMax];
+  for (size_t i = 0; i < count; ++i) wanted[i] = keys[i].bytes();
+  index.index->find_each(std::span(wanted).first(count), std::span(found).first(count));
+  const SlotLines slot_lines = lines_in(*index.table, lines);
+  for (size_t i = 0; i < count; ++i) {
+    const bool known = found[i] != Index::kNoRow;
+    RowSlot* const slot = known ? &index.table->rows.slot(found[i]) : nullptr;
+    if (known) fetch_lines(*index.table, *slot, slot_lines);
+    rows_[row_count_++] = {&index, {}, slot_lines, slot, found[i]};
+  }
+}
+
 const TableIndex* AccessPlan::ordered_index(base::IndexId id, const base::Key& first_parts) const {
   const TableIndex* const index = core_->find_index(id);
   return index != nullptr && index->by_hash == nullptr && first_parts.ok() ? index : nullptr;
@@ -41,6 +62,7 @@ void AccessPlan::fetch_rows() {
   }
   for (size_t i = 0; i < row_count_; ++i) {
     PlannedRow& row = rows_[i];
+    if (row.index->by_hash == nullptr) continue;  // it was found when it was named
     const Table& table = *row.index->table;
     row.index->by_hash->visit(row.place, [&](base::RowId row_id) {
       RowSlot& slot = table.rows.slot(row_id);

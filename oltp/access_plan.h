@@ -7,9 +7,9 @@
 //
 // A procedure may declare one. While a worker runs a request, it prefetches index buckets for one
 // later request and rows for another, so that their misses overlap with work. A plan only affects
-// speed: it may name too few rows, too many, or wrong ones. With one worker, a procedure that looks
-// up rows in the order of its plan finds them by the plan, without a second search of the index
-// (TransactionCore::find_planned).
+// speed: it may name too few rows, too many, or wrong ones. With one worker, or in an ordered
+// index, a procedure that looks up rows in the order of its plan finds them by the plan, without a
+// second search of the index (TransactionCore::find_planned, find_unique).
 //
 //   request i   run          i+4   look up the buckets,         i+8   make the plan,
 //                                  fetch the rows' lines              fetch the buckets
@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 
 #include "oltp/hash_index.h"
 #include "oltp/row_fetch.h"
@@ -79,6 +80,33 @@ class AccessPlan {
     }
   }
 
+  // Names rows as row() does, and those of a unique ordered index as well: these are found at once,
+  // up to Index::kPrefetchMax of them together. Keys are std::tuples of the index's parts.
+  template <auto... Columns, auto... KeyMembers>
+  void each(const IndexRef<KeyMembers...>& index,
+            std::span<const typename IndexRef<KeyMembers...>::Parts> wanted) {
+    using Ref = IndexRef<KeyMembers...>;
+    const TableIndex* const ordered = unique_ordered_index(index.index);
+    if (ordered == nullptr) {
+      for (const auto& parts : wanted) {
+        std::apply([&](const auto&... part) { row<Columns...>(index, part...); }, parts);
+      }
+      return;
+    }
+    const SlotLines lines = lines_of_members<typename Ref::Row, Columns...>();
+    std::array<base::Key, Index::kPrefetchMax> keys;
+    size_t count = 0;
+    for (const auto& parts : wanted) {
+      keys[count] = std::apply(
+          [](const auto&... part) { return detail::make_index_key<Ref>(part...); }, parts);
+      if (keys[count].ok()) ++count;
+      if (count < keys.size()) continue;
+      find_rows(*ordered, keys, lines);
+      count = 0;
+    }
+    find_rows(*ordered, std::span(keys).first(count), lines);
+  }
+
   // Names the first `count` rows (at most IndexCursor::kGroupMax) whose keys in an ordered index
   // begin with these parts, and the columns that are needed.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
@@ -116,6 +144,9 @@ class AccessPlan {
   };
 
   void add_row(base::IndexId index, uint64_t hash, SlotLines lines);
+  // nullptr if the index is not ordered, or not unique.
+  const TableIndex* unique_ordered_index(base::IndexId index) const;
+  void find_rows(const TableIndex& index, std::span<const base::Key> keys, SlotLines lines);
   // nullptr if the index is not ordered, or if the key does not fit it.
   const TableIndex* ordered_index(base::IndexId index, const base::Key& first_parts) const;
   void add_range(base::IndexId index, size_t count, const base::Key& first_parts, SlotLines lines);

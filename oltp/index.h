@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -155,6 +156,13 @@ class Index {
   // that lead to them, so that the misses overlap.
   static constexpr size_t kPrefetchMax = 16;
   virtual void prefetch_ranges(std::span<const std::string_view>, size_t /*count*/) const {}
+
+  // Sets found[i] to a candidate with keys[i], or to kNoRow if none is known. The misses of up to
+  // kPrefetchMax keys, which is all that it takes, overlap.
+  static constexpr base::RowId kNoRow{UINT64_MAX};
+  virtual void find_each(std::span<const std::string_view>, std::span<base::RowId> found) const {
+    std::fill(found.begin(), found.end(), kNoRow);
+  }
 
   // Fills the cursor with the next candidates in key order; its count is 0 at the end. Entries
   // added meanwhile behind the cursor's position may be missed. No other entry is missed, and none

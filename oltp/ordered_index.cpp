@@ -75,6 +75,18 @@ class OrderedIndex final : public Index {
     if (ranges != 0) tree_.prefetch_ranges(std::span(starts).first(ranges), count);
   }
 
+  void find_each(std::span<const std::string_view> keys,
+                 std::span<base::RowId> found) const override {
+    std::array<std::array<uint64_t, kWords>, kPrefetchMax> wanted;
+    std::array<uint64_t, kPrefetchMax> rows;
+    for (size_t i = 0; i < keys.size(); ++i) wanted[i] = entry_of(keys[i], 0).words;
+    tree_.find_each(std::span(wanted).first(keys.size()), std::span(rows).first(keys.size()));
+    static_assert(Tree::kNoRow == kNoRow.value);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      found[i] = keys[i].size() <= kWidth ? base::RowId(rows[i]) : kNoRow;
+    }
+  }
+
   std::unique_ptr<IndexBuild> begin_build(uint64_t entries_max, uint32_t lanes) override {
     return std::make_unique<OrderedBuild<OrderedIndex>>(this, entries_max, lanes, place_.node);
   }

@@ -128,9 +128,9 @@ class Transaction : public TransactionCore {
     const auto plan_group = [&](size_t first) {
       AccessPlan& plan = plan_of(first);
       plan.clear();
-      for (size_t i = first; i < std::min(first + kGroupOfKeys, wanted.size()); ++i) {
-        std::apply([&](const auto&... parts) { plan.row<Columns...>(index, parts...); }, wanted[i]);
-      }
+      const size_t begin = std::min(first, wanted.size());
+      const size_t count = std::min(kGroupOfKeys, wanted.size() - begin);
+      plan.each<Columns...>(index, wanted.subspan(begin, count));
     };
     PlannedRowsOnTheWay planned(this);
     plan_group(0);
@@ -252,7 +252,7 @@ class Transaction : public TransactionCore {
               compiled_index(index.index, base::columns_hash<typename Ref::Row>())) {
         bool fit = true;
         const typename Ref::Parts parts = detail::as_parts<typename Ref::Parts>(&fit, key...);
-        if (!fit) return base::ErrorCode::kNotFound;
+        if (!fit) return not_found(*compiled);
         const auto has_key = [&](const std::byte* row) {
           return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), parts);
         };
@@ -268,7 +268,7 @@ class Transaction : public TransactionCore {
         };
         const Found found = is_alone() ? find_alone(*compiled, hash, has_key)
                                        : find_shared(*compiled, hash, for_words, has_key);
-        if (found.row == nullptr) return base::ErrorCode::kNotFound;
+        if (found.row == nullptr) return not_found(*compiled);
         return found;
       }
     }

@@ -35,6 +35,11 @@ const base::Error& TransactionCore::fail(base::Error failure) {
   return *failure_;
 }
 
+const TableIndex* TransactionCore::asked_index(base::ErrorCode code) const {
+  if (code == base::ErrorCode::kNotFound) return missed_;
+  return code == base::ErrorCode::kAlreadyExists ? taken_ : nullptr;
+}
+
 void TransactionCore::run_out() {
   if (failed()) return;
   fail(
@@ -174,7 +179,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
     return misuse(*index.table,
                   fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
   }
-  if (!key.ok()) return base::ErrorCode::kNotFound;
+  if (!key.ok()) return not_found(index);
   Found found{{index.table, nullptr, base::RowId(), stamp_}, nullptr};
   const auto has_key = [&](const std::byte* row) {
     return index.encoder.matches(row, key.bytes());
@@ -188,10 +193,17 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
   if (index.by_hash != nullptr) {
     index.by_hash->visit(key_hash(key.bytes()), visit);
   } else {
-    index.index->find(key.bytes(), CandidateVisitor(visit));
+    if (const PlannedRow* const planned = next_planned(index)) {  // of whatever key
+      ColumnChoice with_key = choice;
+      with_key.also = index.schema.columns;
+      found.handle = {index.table, planned->slot, planned->row_id, stamp_};
+      found.row = worker_->visible_row(*index.table, *planned->slot, read_vid_, with_key);
+      if (found.row != nullptr && !has_key(found.row)) found.row = nullptr;
+    }
+    if (found.row == nullptr) index.index->find(key.bytes(), CandidateVisitor(visit));
   }
   if (worker_->reads_.is_recorded()) record_lookup(index, key, choice, found);
-  if (found.row == nullptr) return base::ErrorCode::kNotFound;
+  if (found.row == nullptr) return not_found(index);
   return found;
 }
 
@@ -320,6 +332,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   Table* const found = worker.core_->find_table(table_id);
   if (found == nullptr) return misuse_of_unbound();
   Table& table = *found;
+  missed_ = nullptr;
   if (columns_hash != 0 && table.columns_hash != columns_hash) {
     return misuse(table,
                   "a row of another struct is inserted; is the TableRef another database's?");

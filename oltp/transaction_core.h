@@ -186,6 +186,11 @@ class TransactionCore {
   bool failed() const { return failure_.has_value(); }
 
  protected:
+  // The error of a look-up that finds no row. It gets a text if the call ends with it.
+  base::ErrorCode not_found(const TableIndex& index) {
+    missed_ = &index;
+    return base::ErrorCode::kNotFound;
+  }
   // Fail the transaction because a decimal has more digits than its column.
   const base::Error& misuse_of_precision(const Table& table, base::ColumnId column);
   const base::Error& misuse_of_precision(base::TableId table, base::ColumnId column);
@@ -211,6 +216,8 @@ class TransactionCore {
   // Fails the transaction; the first failure counts: kConflict, kAlreadyExists after an update to a
   // taken key, or kInvalidArgument for a mistake of the procedure. Every operation then fails.
   const base::Error& fail(base::Error failure);
+  // The index that an error of the procedure without a text is about, as far as is known.
+  const TableIndex* asked_index(base::ErrorCode code) const;
   // Begins and counts operations. Returns false if the transaction has failed, or fails now because
   // it exceeds its limit.
   bool begin_operation(uint64_t count = 1) {
@@ -222,6 +229,13 @@ class TransactionCore {
     return true;
   }
   void run_out();
+  // The plan's next row, if it belongs to the index and was found; otherwise null.
+  const PlannedRow* next_planned(const TableIndex& index) {
+    if (planned_.empty() || planned_.front().index != &index) return nullptr;
+    const PlannedRow& row = planned_.front();
+    planned_ = planned_.subspan(1);
+    return row.slot != nullptr ? &row : nullptr;
+  }
   class OpenScan;
   struct ScanStart;
   // Fail the transaction for a mistake with a row of the table, or for one that names the table.
@@ -275,8 +289,9 @@ class TransactionCore {
   bool alone_;       // no other worker runs
   bool unrecorded_;  // reads are not validated at the end
   std::optional<base::Error> failure_;
-  const TableIndex* taken_ = nullptr;  // the index in which the last insert found its key taken
-  uint64_t operations_left_;           // 0 once it has failed
+  const TableIndex* taken_ = nullptr;   // the index in which the last insert found its key taken
+  const TableIndex* missed_ = nullptr;  // in which the last look-up since an insert found no row
+  uint64_t operations_left_;            // 0 once it has failed
   uint32_t stamp_;
   uint32_t scans_open_ = 0;  // each but the first began in a visit of the one before
 };

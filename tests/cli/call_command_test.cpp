@@ -68,7 +68,9 @@ TEST_F(CallProgram, WhatFailsSaysWhyAndChangesNothing) {
     std::string said;
   } cases[] = {
       {{"transfer", "1", "2", "1000"}, "aborted: not enough money"},
-      {{"transfer", "1", "9", "1"}, "not found: in procedure \"transfer\""},
+      {{"transfer", "1", "9", "1"},
+       "not found: in procedure \"transfer\": table \"account\" has no row with the key in index "
+       "\"account_pkey\""},
       {{"transfer", "1", "2", "-1"}, "an amount is more than nothing"},
       {{"transfer", "1", "2"}, "takes 3 arguments, got 2\n"},
       {{"transfer", "1", "2"}, "transfer takes: from BIGINT, to BIGINT, amount DECIMAL(15,2)\n"},

@@ -92,6 +92,8 @@ TEST(AccessPlanOfATransaction, OfMoreRowsThanThereCanBeEnds) {
       AccessPlan plan = txn.make_plan();
       plan.range(bank.account_balance, ~size_t{0}, 7);
       plan.range(bank.account_balance, ~size_t{0} / 64, 8);
+      plan.each(bank.entry_pkey, std::vector<std::tuple<int64_t, int32_t>>(100));
+      EXPECT_EQ(plan.rows().size(), AccessPlan::kRowsMax);
       plan.fetch_rows();
       return {};
     }));

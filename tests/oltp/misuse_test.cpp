@@ -433,5 +433,40 @@ TEST(TakenKey, AnUpdateToItNamesTheProcedure) {
   }
 }
 
+TEST(MissedRow, ANotFoundThatTheCallEndsWithNamesTableAndIndex) {
+  for (const uint32_t workers : {1U, 2U}) {
+    SCOPED_TRACE(workers);
+    Bank bank(workers);
+    fill(&bank, 2);
+    const auto text_of = [&](const Bank::Body& body) { return bank.run(body).error().to_string(); };
+    const auto missed = [&](const auto& index, const auto&... key) {
+      return text_of([&](Transaction& txn) -> Result<void> {
+        auto row = txn.get_for_update(index, key...);
+        return row.error();
+      });
+    };
+    const std::string begin = "not found: in procedure \"script\": table \"account\" has no row ";
+    EXPECT_EQ(missed(bank.account_pkey, 99), begin + "with the key in index \"account_pkey\"");
+    EXPECT_EQ(missed(bank.account_name, "eve"sv), begin + "with the key in index \"account_name\"");
+    EXPECT_EQ(missed(bank.account_name, "longer than the column"sv),
+              begin + "with the key in index \"account_name\"");
+    EXPECT_EQ(missed(bank.entry_pkey, 1, 99),
+              "not found: in procedure \"script\": table \"entry\" has no row with the key in "
+              "index \"entry_pkey\"");
+    // The procedure's own: after a row that came as none was found, and one with a text.
+    EXPECT_EQ(text_of([&](Transaction& txn) -> Result<void> {
+                EXPECT_FALSE(txn.get(bank.entry_pkey, 1, 1).ok());
+                EXPECT_TRUE(txn.insert(bank.entry, Entry{1, 1, {}}).ok());
+                return ErrorCode::kNotFound;
+              }),
+              "not found: in procedure \"script\"");
+    EXPECT_EQ(text_of([&](Transaction& txn) -> Result<void> {
+                EXPECT_FALSE(txn.get(bank.entry_pkey, 1, 1).ok());
+                return base::Error(ErrorCode::kNotFound, "no such guest");
+              }),
+              "not found: no such guest");
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

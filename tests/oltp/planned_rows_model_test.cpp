@@ -111,11 +111,10 @@ struct Tables {
   IndexRef<&Seat::id> other_by_id;
 };
 
-base::TableSchema seats(const std::string& name) {
+base::TableSchema seats(const std::string& name, base::IndexKind kind) {
   base::TableSchema schema = schema_of<Seat>(name);
-  schema.indexes = {
-      index(name + "_pkey", base::IndexKind::kHash, base::Uniqueness::kUnique, {0}),
-      index(name + "_number", base::IndexKind::kHash, base::Uniqueness::kUnique, {1})};
+  schema.indexes = {index(name + "_pkey", kind, base::Uniqueness::kUnique, {0}),
+                    index(name + "_number", kind, base::Uniqueness::kUnique, {1})};
   return schema;
 }
 
@@ -166,11 +165,14 @@ Result<int64_t> run_step(Transaction& txn, const Tables& tables, const Step& ste
   return value;
 }
 
-class PlannedRowsModel : public testing::TestWithParam<uint64_t> {
+using KindAndSeed = std::tuple<base::IndexKind, uint64_t>;
+
+class PlannedRowsModel : public testing::TestWithParam<KindAndSeed> {
  protected:
-  PlannedRowsModel() : random_(GetParam()) {
-    EXPECT_TRUE(catalog_.add_table(seats("seat")));
-    EXPECT_TRUE(catalog_.add_table(seats("other")));
+  PlannedRowsModel() : random_(std::get<uint64_t>(GetParam())) {
+    const auto kind = std::get<base::IndexKind>(GetParam());
+    EXPECT_TRUE(catalog_.add_table(seats("seat", kind)));
+    EXPECT_TRUE(catalog_.add_table(seats("other", kind)));
     EngineOptions options;
     options.export_updates = false;
     options.batch_time_max_ns = 10'000'000'000;
@@ -192,13 +194,14 @@ class PlannedRowsModel : public testing::TestWithParam<uint64_t> {
       return seen;
     };
     const auto access = [this](const Steps& input, AccessPlan& plan) {
+      const auto key = [](int64_t of) { return std::array{std::tuple(of)}; };
       for (const int64_t planned : input.planned) {
         if (planned >= kOther) {
-          plan.row(tables_.other_by_id, planned - kOther);
+          plan.each(tables_.other_by_id, key(planned - kOther));
         } else if (planned < 0) {
-          plan.row<&Seat::id>(tables_.by_number, -1 - planned);
+          plan.each<&Seat::id>(tables_.by_number, key(-1 - planned));
         } else {
-          plan.row(tables_.by_id, planned);
+          plan.each(tables_.by_id, key(planned));
         }
       }
     };
@@ -271,7 +274,8 @@ TEST_P(PlannedRowsModel, SeeWhatAMapSees) {
       const Model before = model_;
       for (size_t step = 0; step < kSteps; ++step) {
         ASSERT_EQ(seen_[i].values[step], model_.run(calls[i].steps[step]))
-            << "seed " << GetParam() << ", round " << round << ", call " << i << ", step " << step;
+            << "seed " << std::get<uint64_t>(GetParam()) << ", round " << round << ", call " << i
+            << ", step " << step;
       }
       if (calls[i].aborts) model_ = before;
       EXPECT_EQ(requests[i].outcome.ok(), !calls[i].aborts);
@@ -279,7 +283,10 @@ TEST_P(PlannedRowsModel, SeeWhatAMapSees) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, PlannedRowsModel, testing::Range<uint64_t>(1, 9));
+INSTANTIATE_TEST_SUITE_P(Seeds, PlannedRowsModel,
+                         testing::Combine(testing::Values(base::IndexKind::kHash,
+                                                          base::IndexKind::kOrdered),
+                                          testing::Range<uint64_t>(1, 9)));
 
 }  // namespace
 }  // namespace diptych::oltp::test

@@ -49,9 +49,9 @@ class Shop {
     by_key = *bind_index<&Item::warehouse, &Item::item>(catalog, "item_pkey");
   }
 
-  void load() {
-    std::vector<Item> rows(static_cast<size_t>(kRows));
-    for (int32_t i = 0; i < kRows; ++i) {
+  void load(int32_t count = kRows) {
+    std::vector<Item> rows(static_cast<size_t>(count));
+    for (int32_t i = 0; i < count; ++i) {
       rows[static_cast<size_t>(i)] = {1,
                                       i,
                                       100,
@@ -135,18 +135,19 @@ BENCHMARK(ten_rows<Work::kInsertErase>)
     ->Arg(0)
     ->Arg(1);
 
-// 64 scattered rows a transaction.
+// 64 scattered rows a transaction, of so many.
 void many_rows(benchmark::State& state) {
   constexpr int32_t kWanted = 64;
   Shop shop(false, state.range(0) != 0 ? base::IndexKind::kOrdered : base::IndexKind::kHash);
-  shop.load();
+  const auto rows = static_cast<uint32_t>(state.range(2));
+  shop.load(static_cast<int32_t>(rows));
   const bool together = state.range(1) != 0;
   int64_t sum = 0;
   const auto body = [&](Transaction& txn, const Arguments& args) -> Result<Nothing> {
     std::array<std::tuple<int32_t, int32_t>, kWanted> keys;
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto at = static_cast<uint32_t>(args.first) + static_cast<uint32_t>(i) * 7919;
-      keys[i] = {1, static_cast<int32_t>(at % kRows)};
+      const auto at = static_cast<uint32_t>(args.first) + static_cast<uint32_t>(i) * 7919'003;
+      keys[i] = {1, static_cast<int32_t>(at % rows)};
     }
     if (together) {
       auto read = txn.get_each<&Item::quantity>(shop.by_key, keys,
@@ -168,14 +169,16 @@ void many_rows(benchmark::State& state) {
   request.arguments = std::as_bytes(std::span(&args, 1));
   uint32_t seed = 1;
   for (auto _ : state) {
-    args.first = static_cast<int32_t>((seed = seed * 1664525 + 1013904223) % kRows);
+    args.first = static_cast<int32_t>((seed = seed * 1664525 + 1013904223) % rows);
     Request* const batch[] = {&request};
     shop.engine->run_batch(batch);
   }
   benchmark::DoNotOptimize(sum);
   state.SetItemsProcessed(state.iterations() * kWanted);
 }
-BENCHMARK(many_rows)->ArgNames({"ordered", "together"})->ArgsProduct({{0, 1}, {0, 1}});
+BENCHMARK(many_rows)
+    ->ArgNames({"ordered", "together", "rows"})
+    ->ArgsProduct({{0, 1}, {0, 1}, {100'000, 3'000'000}});
 
 void load_rows(benchmark::State& state) {
   for (auto _ : state) {

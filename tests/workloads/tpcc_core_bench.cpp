@@ -3,6 +3,8 @@
 // machine's drift is in both, and their ratio is told.
 //
 //   export         one worker: without and with updates exported
+//   plans          one worker: without and with the procedures' access declarations; plans that a
+//                  procedure makes on its way are in both
 //   serializable   so many workers: snapshot and serializable, on one copy of the data
 //   workers        one worker and so many, both without export
 //   same           one setting twice, in two copies of the data: the noise of all of these
@@ -57,6 +59,7 @@ constexpr uint64_t kSeed = 42;
 struct CoreSetting {
   uint32_t workers = 1;
   bool exports = false;
+  bool plans = true;
 };
 
 struct Round {
@@ -94,6 +97,7 @@ class Core {
     for (const auto level : {IsolationLevel::kSnapshot, IsolationLevel::kSerializable}) {
       const auto take = [&](oltp::ProcedureDefinition procedure) -> Result<base::ProcedureId> {
         procedure.isolation = level;
+        if (!setting.plans) procedure.access = nullptr;
         return engine_->register_procedure(std::move(procedure));
       };
       procedures_[static_cast<size_t>(level)] =
@@ -219,6 +223,10 @@ void core_export(benchmark::State& state) {
   compare(state, {}, {.exports = true});
 }
 
+void core_plans(benchmark::State& state) {
+  compare(state, {.plans = false}, {});
+}
+
 void core_workers(benchmark::State& state) {
   compare(state, {}, {.workers = static_cast<uint32_t>(state.range(1))});
 }
@@ -236,6 +244,7 @@ void in_rounds(benchmark::internal::Benchmark* benchmark) {
 }
 BENCHMARK(core_same)->ArgName("warehouses")->Arg(2)->Arg(10)->Arg(20)->Apply(in_rounds);
 BENCHMARK(core_export)->ArgName("warehouses")->Arg(2)->Arg(10)->Arg(20)->Apply(in_rounds);
+BENCHMARK(core_plans)->ArgName("warehouses")->Arg(2)->Arg(10)->Arg(20)->Apply(in_rounds);
 BENCHMARK(core_serializable)
     ->ArgNames({"warehouses", "workers"})
     ->ArgsProduct({{2, 10, 20}, {1, 2, 8}})

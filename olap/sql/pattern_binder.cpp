@@ -2,7 +2,7 @@
 //
 //   LIKE '...'               kLike, with the escape character turned into a backslash
 //   LIKE of an expression    kLikePattern: compiled when it runs
-//   ILIKE                    LIKE of both sides in lower case (of ASCII letters)
+//   ILIKE                    LIKE of both sides in lower case
 //   SIMILAR TO               a regular expression, anchored at both ends
 //   ESCAPE                   the pattern in its other form: at once, or when it runs
 //   ~, ~*, !~, !~*           RE2's regular expressions: PostgreSQL's without back references and
@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "olap/execution/pattern/similar_pattern.h"
+#include "olap/execution/vector/letter_case.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/type_rules.h"
@@ -21,9 +22,7 @@ namespace {
 ExpressionPtr lower(ExpressionPtr text) {
   const auto* literal = is_literal(*text) ? std::get_if<std::string>(&text->literal) : nullptr;
   if (literal != nullptr) {
-    std::string bytes = *literal;
-    for (char& c : bytes) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return make_literal(text->type, base::Value(std::move(bytes)));
+    return make_literal(text->type, base::Value(text_with_case(LetterCase::kLower, *literal)));
   }
   Expressions arguments;
   arguments.push_back(std::move(text));

@@ -12,7 +12,6 @@
 #include "olap/execution/pattern/text_memo.h"
 #include "olap/execution/pattern/text_search.h"
 #include "olap/execution/scan/leaf_filter.h"
-#include "olap/execution/vector/ascii_case.h"
 #include "olap/execution/vector/utf8_text.h"
 #include "tests/olap/exec_naive.h"
 
@@ -198,24 +197,6 @@ TEST(TextSearch, FindsTheFirstPlace) {
     if (!wanted.empty() && random() % 2 == 0) wanted[random() % wanted.size()] = '\0';
     const size_t from = random() % (text.size() + 1);
     ASSERT_EQ(find_text(text, wanted, from), text.find(wanted, from)) << text << ": " << wanted;
-  }
-}
-
-TEST(LetterCases, ChangeAsciiLettersOnlyWhateverTheLength) {
-  for (size_t count = 0; count <= 80; ++count) {
-    for (uint32_t first = 0; first < 256; ++first) {
-      std::string text(count, ' ');
-      for (size_t i = 0; i < count; ++i) text[i] = static_cast<char>(first + i);
-      std::string lower = text;
-      std::string upper = text;
-      for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-      for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - ('a' - 'A') : c);
-      std::string made(count + 1, '|');
-      copy_with_case<LetterCase::kLower>(text.data(), count, made.data());
-      ASSERT_EQ(made, lower + '|');
-      copy_with_case<LetterCase::kUpper>(text.data(), count, made.data());
-      ASSERT_EQ(made, upper + '|');
-    }
   }
 }
 

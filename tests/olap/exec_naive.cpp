@@ -1,6 +1,9 @@
 #include "tests/olap/exec_naive.h"
 
+#include <clocale>
 #include <cmath>
+#include <cstdlib>
+#include <cwctype>
 #include <set>
 
 #include "olap/decimal_text.h"
@@ -46,6 +49,19 @@ int128_t divide_rounded(int128_t value, int128_t divisor) {
   const int128_t rest = value % divisor;
   const int128_t twice = (rest < 0 ? -rest : rest) * 2;
   return twice >= divisor ? whole + (value < 0 ? -1 : 1) : whole;
+}
+
+// Letters in the case that the C library knows.
+std::string with_case(const std::string& text, std::wint_t (*change)(std::wint_t)) {
+  static const locale_t kUtf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t before = uselocale(kUtf8);
+  std::wstring wide(text.size(), L'\0');
+  wide.resize(std::mbstowcs(wide.data(), text.c_str(), wide.size()));
+  for (wchar_t& c : wide) c = static_cast<wchar_t>(change(static_cast<std::wint_t>(c)));
+  std::string made(wide.size() * 4, '\0');
+  made.resize(std::wcstombs(made.data(), wide.c_str(), made.size()));
+  uselocale(before);
+  return made;
 }
 
 // The text's characters.
@@ -216,16 +232,8 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       if (!string.empty() && static_cast<uint8_t>(string[0]) >= 0x80) break;
       return int64_t{string.empty() ? uint8_t{0} : static_cast<uint8_t>(string[0])};
     }
-    case Function::kUpper: {
-      std::string string = std::get<std::string>(values[0]);
-      for (char& c : string) c = static_cast<char>(std::toupper(c));
-      return string;
-    }
-    case Function::kLower: {
-      std::string string = std::get<std::string>(values[0]);
-      for (char& c : string) c = static_cast<char>(std::tolower(c));
-      return string;
-    }
+    case Function::kUpper: return with_case(std::get<std::string>(values[0]), std::towupper);
+    case Function::kLower: return with_case(std::get<std::string>(values[0]), std::towlower);
     case Function::kLeft:  // of none or more characters
     case Function::kSubstring: {
       const std::vector<std::string> string = characters(std::get<std::string>(values[0]));

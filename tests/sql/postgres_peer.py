@@ -15,8 +15,10 @@ import tempfile
 import time
 
 START_SECONDS_MAX = 60.0
-# Text compares by bytes, as ours does; nothing has to outlive the process.
-INITDB = ["--auth=trust", "--username=peer", "--locale=C", "--encoding=UTF8", "--no-sync"]
+# Text compares by bytes, and letters of all alphabets change case, as ours do; nothing has to
+# outlive the process.
+INITDB = ["--auth=trust", "--username=peer", "--locale=C", "--lc-ctype=C.UTF-8", "--encoding=UTF8",
+          "--no-sync"]
 SETTINGS = {"listen_addresses": "", "fsync": "off", "timezone": "UTC", "jit": "off",
             "datestyle": "ISO", "work_mem": "64MB", "max_connections": "5"}
 

@@ -1,4 +1,4 @@
-// Functions of texts, by characters of UTF-8 (letters change case in ASCII only).
+// Functions of texts, by characters of UTF-8.
 
 #include <algorithm>
 #include <iterator>
@@ -12,6 +12,7 @@
 #include "olap/execution/expression/text_template.h"
 #include "olap/execution/limits/query_failure.h"
 #include "olap/execution/pattern/text_search.h"
+#include "olap/execution/vector/letter_case.h"
 #include "olap/execution/vector/utf8_text.h"
 
 namespace diptych::olap {
@@ -321,22 +322,42 @@ void translate(const RowArguments& a, CountedText* result) {
   }
 }
 
-void initcap(const RowArguments& a, CountedText* result) {
-  lengthen(a.text(0).size(), result);
-  char* const to = result->data();
-  const StopSignal& stop = result->get_allocator().stop();
-  size_t at = 0;
-  bool in_word = false;
-  for (char c : a.text(0)) {
-    const bool lower = c >= 'a' && c <= 'z';
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (lower && !in_word) c = static_cast<char>(c - 'a' + 'A');
-    if (upper && in_word) c = static_cast<char>(c - 'A' + 'a');
-    in_word =
-        lower || upper || (c >= '0' && c <= '9') || (static_cast<unsigned char>(c) & 0x80) != 0;
-    to[at] = c;
-    stop.check_at(++at);
+// Whether the character before belongs to a word decides a letter's case.
+class WordCases {
+ public:
+  char next(char ascii) {
+    const bool lower = ascii >= 'a' && ascii <= 'z';
+    const bool upper = ascii >= 'A' && ascii <= 'Z';
+    const bool changes = in_word_ ? upper : lower;
+    in_word_ = lower || upper || (ascii >= '0' && ascii <= '9');
+    return changes ? static_cast<char>(ascii ^ ('a' - 'A')) : ascii;
   }
+  uint32_t next(uint32_t code) {
+    const LetterCase to = in_word_ ? LetterCase::kLower : LetterCase::kUpper;
+    in_word_ = is_word_character(code);
+    return code_point_with_case(to, code);
+  }
+
+ private:
+  bool in_word_ = false;
+};
+
+void initcap(const RowArguments& a, CountedText* result) {
+  const std::string_view text = a.text(0);
+  const StopSignal& stop = result->get_allocator().stop();
+  WordCases cases;
+  lengthen(text.size(), result);
+  char* const to = result->data();
+  size_t at = 0;
+  for (; at < text.size() && static_cast<unsigned char>(text[at]) < 0x80; stop.check_at(++at)) {
+    to[at] = cases.next(text[at]);
+  }
+  result->resize(at);  // from here on a character may change its size
+  for (uint64_t characters = 0; at < text.size(); at += character_bytes(text, at)) {
+    append_code_point(cases.next(first_code_point(text.substr(at))), result);
+    stop.check_at(++characters);
+  }
+  require_text_size(result->size());
 }
 
 // The text with `length` characters from `start` on (from 1) replaced.

@@ -119,24 +119,30 @@ inline uint32_t first_code_point(std::string_view text) {
   return code;
 }
 
+constexpr size_t kCharacterBytesMax = 4;
+
+constexpr size_t code_point_bytes(uint32_t code) {
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+// Writes the bytes of the code point's character and returns where they end.
+inline char* write_code_point(uint32_t code, char* to) {
+  const size_t bytes = code_point_bytes(code);
+  if (bytes == 1) {
+    *to = static_cast<char>(code);
+    return to + 1;
+  }
+  for (size_t i = bytes - 1; i > 0; --i, code >>= 6) {
+    to[i] = static_cast<char>(0x80 | (code & 0x3f));
+  }
+  to[0] = static_cast<char>((0xf00 >> bytes) | code);
+  return to + bytes;
+}
+
 template <class Text>
 void append_code_point(uint32_t code, Text* text) {
-  const auto put = [&](uint32_t byte) { text->push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xc0 | (code >> 6));
-    put(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    put(0xe0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3f));
-    put(0x80 | (code & 0x3f));
-  } else {
-    put(0xf0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3f));
-    put(0x80 | ((code >> 6) & 0x3f));
-    put(0x80 | (code & 0x3f));
-  }
+  char bytes[kCharacterBytesMax];
+  text->append(bytes, write_code_point(code, bytes));
 }
 
 }  // namespace diptych::olap

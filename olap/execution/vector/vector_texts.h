@@ -18,7 +18,7 @@
 #include "base/string_ref.h"
 #include "olap/execution/limits/counted_text.h"
 #include "olap/execution/limits/query_heap.h"
-#include "olap/execution/vector/ascii_case.h"
+#include "olap/execution/vector/letter_case.h"
 #include "olap/execution/vector/vector.h"
 
 namespace diptych::olap {
@@ -79,14 +79,20 @@ class VectorTexts {
   CountedText draft_;
 };
 
-// Changes the case of ASCII letters; other bytes of UTF-8 stay.
+// Changes the case of a text with letters beyond ASCII.
+base::StringRef characters_with_case(LetterCase to, const base::StringRef& text, VectorTexts* made);
+
+// Changes the case of letters. A result may be longer than the text.
 template <LetterCase kTo>
 base::StringRef text_with_case(const base::StringRef& text, VectorTexts* made) {
   char inlined[base::StringRef::kInlineBytes];
   char* const bytes = text.is_short() ? inlined : made->allocate(text.size());
+  bool ascii = true;
   for_text_pieces(text.size(), made->stop(), [&](size_t at, size_t count) {
-    copy_with_case<kTo>(text.data() + at, count, bytes + at);
+    ascii &= copy_with_case<kTo>(text.data() + at, count, bytes + at);
   });
+  if (!ascii) [[unlikely]]
+    return characters_with_case(kTo, text, made);
   return base::StringRef(std::string_view(bytes, text.size()));
 }
 

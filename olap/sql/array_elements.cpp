@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "olap/sql/parameter_value.h"
+
 namespace diptych::olap {
 namespace {
 
@@ -63,10 +65,9 @@ base::Result<ArrayElements> ArrayElements::of(const SourceText& source, const No
   ArrayElements result;
   const base::Value* value = nullptr;
   if (node->node_case == PG_QUERY__NODE__NODE_PARAM_REF) {
-    const int64_t number = node->param_ref->number;
-    if (number >= 1 && number <= static_cast<int64_t>(parameters.size())) {
-      value = &parameters[static_cast<size_t>(number - 1)];
-    }
+    const auto given = parameter_value(source, *node->param_ref, parameters);
+    if (!given) return given.error();
+    value = *given;
   }
   base::Result<void> taken;
   if (node->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR) {

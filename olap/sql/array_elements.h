@@ -18,8 +18,8 @@ namespace diptych::olap {
 
 class ArrayElements {
  public:
-  // Fails with 22P02 if a text is not an array, and with kUnsupported for arrays of arrays or of
-  // any other form.
+  // Fails with 22P02 if a text is not an array, with 42P02 for a parameter that was not given, and
+  // with kUnsupported for arrays of arrays or of any other form.
   static base::Result<ArrayElements> of(const SourceText& source, const Node& array,
                                         std::span<const base::Value> parameters);
 

@@ -7,6 +7,7 @@
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/information_schema.h"
+#include "olap/sql/parameter_value.h"
 #include "olap/sql/type_name.h"
 #include "olap/sql/type_rules.h"
 
@@ -275,15 +276,10 @@ BoundResult ExpressionBinder::bind_sql_value(const PgQuery__SQLValueFunction& fu
 }
 
 BoundResult ExpressionBinder::bind_parameter(const PgQuery__ParamRef& parameter) {
+  const auto given = parameter_value(source_, parameter, parameters_);
+  if (!given) return given.error();
+  const base::Value& value = **given;
   const int64_t offset = parameter.location;
-  const auto number = static_cast<size_t>(std::max(parameter.number, 0));
-  if (number == 0 || number > parameters_.size()) {
-    return source_.wrong(offset,
-                         fmt::format("there is no parameter ${}: {} {} given", parameter.number,
-                                     parameters_.size(), parameters_.size() == 1 ? "is" : "are"),
-                         "42P02");
-  }
-  const base::Value& value = parameters_[number - 1];
   if (base::is_null(value)) return Bound{make_null(kTextType), true, offset};
   const bool text = std::holds_alternative<std::string>(value);
   return Bound{make_literal(type_of_value(value), value), text, offset};

@@ -123,6 +123,25 @@ TEST_F(SqlParameterTest, AMissingOneIsNamedWithItsPlace) {
             "there is no parameter $2: 1 is given (line 1, column 12: \"$2\")");
 }
 
+// Of which 32 bits make another one: 1, 1 and 1,215,752,191.
+TEST_F(SqlParameterTest, ANumberOfAnyLengthIsWhatIsWritten) {
+  const std::vector<base::Value> one = {std::string("{7}")};
+  for (const std::string written :
+       {"$4294967297", "$18446744073709551617", "$99999999999", "$1000000001", "$0"}) {
+    for (const std::string before : {"select ", "select 7 = any (", "select * from unnest("}) {
+      const std::string sql = before + written + (before.ends_with('(') ? ")" : "");
+      const auto prepared = prepare(sql, catalog_, rows_, one);
+      ASSERT_FALSE(prepared.ok()) << sql;
+      EXPECT_EQ(prepared.error().sqlstate(), "42P02") << sql;
+      EXPECT_EQ(prepared.error().message,
+                "there is no parameter " + written + ": 1 is given (line 1, column " +
+                    std::to_string(before.size() + 1) + ": \"" + written + "\")");
+    }
+  }
+  EXPECT_EQ(first_line("select $000000000000000000000001", one), "values ['{7}']");
+  EXPECT_EQ(first_line("select 7 = any ($01::int[])", one), "values [true]");
+}
+
 TEST_F(SqlParameterTest, ATextThatIsNotUtf8IsRefused) {
   const std::vector<base::Value> texts = {std::string("\u00df"), std::string("a\xff")};
   const auto prepared = prepare("select $1, $2", catalog_, rows_, texts);

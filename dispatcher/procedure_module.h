@@ -51,6 +51,7 @@ using oltp::Direction;
 using oltp::FoundRow;
 using oltp::IndexRef;
 using oltp::IsolationLevel;
+using oltp::KeyRange;
 using oltp::Nothing;
 using oltp::prefix;
 using oltp::ProcedureOptions;
@@ -145,7 +146,7 @@ inline constexpr char kCxxLibrary[] = "libstdc++" DIPTYCH_CXX_LIBRARY_MODE
 consteval uint64_t procedure_layout() {
   const size_t sizes[] = {
       sizeof(Transaction), alignof(Transaction), sizeof(oltp::ProcedureDefinition),
-      sizeof(AccessPlan), sizeof(RowHandle), sizeof(ScanOptions), sizeof(oltp::KeyRange),
+      sizeof(AccessPlan), sizeof(RowHandle), sizeof(ScanOptions), sizeof(KeyRange),
       sizeof(oltp::RowVisitor), sizeof(oltp::ColumnChoice), sizeof(base::Key),
       sizeof(oltp::WritableRow), sizeof(oltp::TransactionCore::Found), sizeof(base::Catalog),
       sizeof(base::TableSchema), sizeof(base::IndexSchema), sizeof(base::DataType),

@@ -47,10 +47,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/row_binding.h"
 #include "base/schema.h"
 #include "base/value.h"
 #include "dispatcher/call_future.h"
@@ -190,6 +192,18 @@ class Database {
   // `next` must not call the database, which refuses it (kInvalidArgument); another one it may.
   base::Result<LoadReport> load(base::TableId table,
                                 const std::function<base::Result<RowBatch>()>& next);
+  // The same of rows that are there. kInvalidArgument: the ref is another database's.
+  template <base::Described Row>
+  base::Result<LoadReport> load(const TableRef<Row>& table,
+                                std::span<const std::type_identity_t<Row>> rows) {
+    if (const base::TableSchema* const schema = catalog().find_table(table.table)) {
+      if (auto same = base::check_binding<Row>(*schema); !same) return same.error();
+    }
+    return load(table.table, [&rows]() -> base::Result<RowBatch> {
+      const auto given = std::exchange(rows, {});
+      return RowBatch{reinterpret_cast<const std::byte*>(given.data()), given.size()};
+    });
+  }
 
   // Rows of a table in the OLTP replica, between two batches.
   base::Result<uint64_t> row_count(base::TableId table) const;

@@ -62,12 +62,7 @@ int failed(const base::Error& error) {
 base::Result<LoadReport> load_accounts(Database* database) {
   auto accounts = *database->bind_table<Account>("account");
   const Account rows[] = {{3, 8, {"Alan"}, {0}, 0, {}}, {4, 8, {"Edsger"}, {0}, 0, {}}};
-  bool given = false;
-  return database->load(accounts.table, [&]() -> base::Result<RowBatch> {
-    if (given) return RowBatch{};  // there are no more
-    given = true;
-    return RowBatch{reinterpret_cast<const std::byte*>(rows), std::size(rows)};
-  });
+  return database->load(accounts, rows);
 }
 
 // A call that is under way, with all that its request points at.

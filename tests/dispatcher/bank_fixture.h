@@ -114,12 +114,7 @@ struct Bank {
   }
 
   void load(const std::vector<Account>& rows) {
-    bool given = false;
-    auto loaded = database->load(accounts.table, [&]() -> RowBatch {
-      if (given) return {};
-      given = true;
-      return {reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
-    });
+    auto loaded = database->load(accounts, rows);
     ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
     ASSERT_EQ(loaded->rows, rows.size());
   }

@@ -2,12 +2,14 @@
 #include <atomic>
 #include <random>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <boost/describe.hpp>
 #include <gtest/gtest.h>
 
 #include "tests/dispatcher/bank_fixture.h"
@@ -252,6 +254,41 @@ TEST(Load, RowsMayTakeTheIdsOfThoseWhoseDeletesWaitToBeApplied) {
       ASSERT_TRUE(database.call(erase, {.id = id, .balance = {}}).get().ok());
     }
   }
+}
+
+struct Unlike {
+  int32_t id;
+  int64_t balance;
+};
+BOOST_DESCRIBE_STRUCT(Unlike, (), (id, balance))
+
+template <class Rows>
+concept CanBeLoaded = requires(Database& database, const TableRef<Account>& table,
+                               const Rows& rows) { database.load(table, rows); };
+static_assert(CanBeLoaded<std::vector<Account>> && CanBeLoaded<Account[2]>);
+static_assert(!CanBeLoaded<std::vector<Unlike>> && !CanBeLoaded<Unlike[2]>);
+
+TEST(Load, RowsThatAreThereNeedNoSource) {
+  const auto bank = Bank::open({});
+  Database& database = *bank->database;
+  const Account rows[] = {{1, {kBalanceCents}, 1}, {2, {kBalanceCents}, 2}};
+  EXPECT_EQ(database.load(bank->accounts, rows)->rows, 2U);
+  EXPECT_EQ(database.load(bank->accounts, std::vector<Account>())->rows, 0U);
+  const std::vector<Account> taken = {{3, {kBalanceCents}, 4}, rows[0]};
+  EXPECT_EQ(database.load(bank->accounts, taken).code(), base::ErrorCode::kAlreadyExists);
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 3);
+  expect_equal_replicas(&database);
+}
+
+TEST(Load, ARefOfAnotherDatabaseOrOfNoneIsRefused) {
+  const auto bank = Bank::open({});
+  const TableRef<Unlike> elsewhere{bank->accounts.table};
+  const Unlike row{1, 2};
+  const auto loaded = bank->database->load(elsewhere, std::span(&row, 1));
+  EXPECT_EQ(loaded.code(), base::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(bank->database->load(TableRef<Unlike>(), std::span(&row, 1)).code(),
+            base::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 0);
 }
 
 }  // namespace

@@ -9,6 +9,11 @@
 #include "base/thread.h"
 
 namespace diptych::dispatcher {
+namespace {
+
+constexpr const char* kThreadName = "olap-checkpoint";  // of both
+
+}  // namespace
 
 CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks)
     : options_(std::move(options)),
@@ -35,10 +40,11 @@ bool CheckpointWriter::busy() const {
 }
 
 void CheckpointWriter::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot,
-                             const SchemaStatements& ddl) {
+                             const SchemaStatements& ddl, Urgency urgency) {
   {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(!busy_, "S1: one snapshot at a time is saved");
+    urgency_ = urgency;
     snapshot_ = std::move(snapshot);
     ddl_ = ddl.texts();
     ddl_version_ = ddl.version();
@@ -55,7 +61,13 @@ void CheckpointWriter::cancel() {
   cancelled_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return !busy_; });
-  cancelled_ = stopping_;
+}
+
+void CheckpointWriter::make_way() {
+  const std::lock_guard lock(mutex_);
+  if (!busy_ || urgency_ == Urgency::kUrgent) return;
+  cancelled_ = true;
+  changed_.notify_all();
 }
 
 void CheckpointWriter::report(Metrics* metrics) const {
@@ -67,16 +79,16 @@ void CheckpointWriter::report(Metrics* metrics) const {
 
 void CheckpointWriter::run() {
   base::pin_this_thread(options_.cores);
-  base::name_this_thread("olap-checkpoint");
-  base::lower_priority_of_this_thread();
+  base::name_this_thread(kThreadName);
   std::unique_lock lock(mutex_);
   while (true) {
     wait(&lock);
     if (busy_) {
       lock.unlock();
-      write();
+      write_at_its_priority();
       lock.lock();
       busy_ = false;
+      cancelled_ = stopping_;
       changed_.notify_all();
       lock.unlock();
       callbacks_.idle();
@@ -104,6 +116,23 @@ void CheckpointWriter::wait(std::unique_lock<std::mutex>* held) {
     if (now_ns >= due_ns_) return;
     changed_.wait_for(*held, std::chrono::nanoseconds(due_ns_ - now_ns), called);
   }
+}
+
+// In a thread that ends with it: without a privilege none gets back the priority that it gave up.
+// Where the system has no thread or no memory for one, at this one's.
+void CheckpointWriter::write_at_its_priority() {
+  base::Thread thread;
+  bool begun = false;
+  try {
+    begun = base::ensure_begun(&thread, [this] {
+      base::name_this_thread(kThreadName);
+      if (urgency_ == Urgency::kUsual) base::lower_priority_of_this_thread();
+      write();
+    });
+  } catch (const std::bad_alloc&) {  // nothing has begun
+  }
+  if (!begun) return write();
+  thread.join();
 }
 
 void CheckpointWriter::write() {

@@ -1,14 +1,16 @@
 // CheckpointWriter: saves snapshots of the replica in the background, one at a time.
 //
 //   idle ──begin: a snapshot, cut between two OLAP batches──► writing ──► ended(...) ──► idle
-//                                                               └─cancel─► ended(kCancelled) ─┘
+//                                             cancel, make_way ─┴─► ended(kCancelled) ─┘
 //
 // While it writes, transactions, applies and queries go on. It writes at most `bytes_per_second`,
-// on the OLAP side's cores, behind all other threads of this process that want them. What a save
-// wrote before it was cancelled is not written again by the next one, unless it changed.
+// on the OLAP side's cores: one that is urgent as a query's thread would, others behind all other
+// threads of this process that want these cores, which may take long. What a save wrote before it
+// was cancelled is not written again by the next one, unless it changed.
 //
-// Threads    one of its own. begin: who holds the gate. cancel, report: any but its own. The
-//            callbacks are called on its thread: `ended` before it is idle, `idle` after.
+// Threads    one of its own, and while it writes a second one. begin, make_way: who holds the gate.
+//            cancel, report: any but its own. The callbacks are called on its own: `ended` before
+//            it is idle, `idle` after.
 //
 // Invariants
 //   S1  One snapshot at a time is saved: whoever saves the replica itself cancels first, holding
@@ -43,10 +45,12 @@ struct CheckpointWriterOptions {
   storage::BeforeFileStep before_step;
 };
 
+enum class Urgency : uint8_t { kUsual, kUrgent };
+
 class CheckpointWriter {
  public:
   struct Ended {
-    base::Result<void> result;  // kCancelled: by cancel()
+    base::Result<void> result;  // kCancelled: by cancel() or make_way()
     base::Vid vid;              // of the snapshot, which has gone
     uint64_t ddl = 0;           // as of the cut: SchemaStatements::version
   };
@@ -63,7 +67,10 @@ class CheckpointWriter {
 
   bool busy() const;
   // Not while it is busy.
-  void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot, const SchemaStatements& ddl);
+  void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot, const SchemaStatements& ddl,
+             Urgency urgency);
+  // Has what it writes end soon, unless that is urgent, for an urgent one. Does not wait.
+  void make_way();
   // Ends what it writes, and returns when it is idle.
   void cancel();
 
@@ -72,6 +79,7 @@ class CheckpointWriter {
  private:
   void run();
   void wait(std::unique_lock<std::mutex>* held);
+  void write_at_its_priority();
   void write();
   base::Result<void> pace(size_t bytes);
 
@@ -81,13 +89,14 @@ class CheckpointWriter {
   mutable std::mutex mutex_;         // guards all below
   std::condition_variable changed_;  // begun, cancelled, idle, stopping
   bool busy_ = false;
-  bool cancelled_ = false;
+  bool cancelled_ = false;  // what is written
   bool stopping_ = false;
   uint64_t due_ns_ = 0;
   uint64_t begun_ns_ = 0;  // of the one that is written
   ByteRate rate_{0};       // of it
   Metrics figures_;        // this part
-  // While busy, the thread's: mutex_ was held as they were given.
+  // While busy, the threads': mutex_ was held as they were given.
+  Urgency urgency_ = Urgency::kUsual;
   std::unique_ptr<storage::ReplicaSnapshot> snapshot_;
   std::vector<std::string> ddl_;
   uint64_t ddl_version_ = 0;

@@ -131,6 +131,7 @@ bool Checkpoints::waits_for_writer() {
     const std::lock_guard lock(mutex_);
     again_ = true;
   }
+  if (urgency() == Urgency::kUrgent) writer_->make_way();
   // It may have ended in between, and not have seen the flag.
   if (writer_->busy()) return true;
   const std::lock_guard lock(mutex_);
@@ -174,8 +175,13 @@ base::Result<bool> Checkpoints::begin() {
   if (log_ != nullptr) log_->begin_file(options_.log_file_bytes / 2);
   olap_dispatcher_->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable.error();
-  writer_->begin(std::make_unique<storage::ReplicaSnapshot>(source_.replica), *source_.ddl);
+  writer_->begin(std::make_unique<storage::ReplicaSnapshot>(source_.replica), *source_.ddl,
+                 urgency());
   return true;
+}
+
+Urgency Checkpoints::urgency() const {
+  return log_ != nullptr && log_->outgrows_checkpoints() ? Urgency::kUrgent : Urgency::kUsual;
 }
 
 void Checkpoints::note_failure(const base::Error& error, size_t waiters) {
@@ -200,7 +206,8 @@ void Checkpoints::ended(const CheckpointWriter::Ended& written) {
     const std::lock_guard lock(mutex_);
     answered.swap(participants_);
     if (!written.result && written.result.code() == base::ErrorCode::kCancelled) {
-      // Whoever cancelled it saves the replica; where that fails, another checkpoint has to do.
+      // Whoever cancelled it saves the replica; where that fails, another checkpoint has to do. Or
+      // it made way for an urgent one.
       again_ = true;
       std::move(answered.begin(), answered.end(), std::back_inserter(waiters_));
       return;

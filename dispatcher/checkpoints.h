@@ -4,11 +4,15 @@
 //
 //   wish ──► run ──► begin: log file changed, replica brought up to date, snapshot cut
 //             │              └──► CheckpointWriter ──► ended ──► idle: run again, if wished for
-//             ├─ one is written: again, once it has ended
+//             ├─ one is written: again, once it has ended; where the log outgrows it, soon
 //             └─ nothing has changed: who waits is answered
 //
-// Whoever waits takes part in the first checkpoint that is begun after the call. One that a save
-// cancels leaves them to the next, which has nothing to do where the save was done.
+// Whoever waits takes part in the first checkpoint that is begun after the call. One that is
+// cancelled leaves them to the next, which has nothing to do where a save did it.
+//
+// A checkpoint is urgent where the log outgrows them, because it grows fast or because queries keep
+// the cores busy: it is written at the usual priority, not at the lowest. One at the lowest that is
+// still written as another is asked for makes way for it then: what it wrote stays written.
 //
 // Threads    await: any that may wait for the OLAP side. run: the OLAP side's, inside of the gate.
 //            save: who holds the gate, exclusively or as the OLAP side. close: who closes the
@@ -93,6 +97,7 @@ class Checkpoints {
   base::Result<void> check_replica() const;
   // Whether one that is written keeps another from being begun; that is then begun after it.
   bool waits_for_writer();
+  Urgency urgency() const;  // of one that is begun now
   // Cuts a snapshot of the replica, brought up to date, and gives it to the writer. False: nothing
   // has changed since the last save.
   base::Result<bool> begin();

@@ -200,6 +200,12 @@ bool CommandLog::wants_checkpoint() {
   return take_checkpoint_wish();
 }
 
+bool CommandLog::outgrows_checkpoints() const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t wished = options_.checkpoint_bytes;
+  return wished != 0 && uncovered_bytes_ >= wished && uncovered_bytes_ - wished >= wished / 2;
+}
+
 std::optional<base::Error> CommandLog::refusal() const {
   const std::lock_guard lock(mutex_);
   return failure_ ? failure_ : suspension_ ? suspension_ : stall_;

@@ -98,6 +98,8 @@ class CommandLog {
   // It has `checkpoint_bytes` since the last checkpoint: after set_position, whose caller is the
   // first to ask; from then on checkpoint_is_due tells. True once each time.
   bool wants_checkpoint();
+  // No checkpoint has half as much again as `checkpoint_bytes`: the last ones took too long.
+  bool outgrows_checkpoints() const;
 
   // What a batch is about to export, where updates are logged. Before set_position: no effect.
   void note_updates(std::span<const propagation::SealedSet> sets);

@@ -32,6 +32,18 @@ std::string bytes_text(size_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (kUnit * kUnit));
 }
 
+std::string_view method_name(JoinMethod method) {
+  switch (method) {
+    case JoinMethod::kArray: return "array join";
+    case JoinMethod::kHash: return "hash join";
+    case JoinMethod::kAlternativeKeys: return "hash join by alternative keys";
+    case JoinMethod::kRange: return "range join";
+    case JoinMethod::kSingleRow: return "join with a single row";
+    case JoinMethod::kNestedLoop: break;
+  }
+  return "nested loop join";
+}
+
 std::string actual_text(const Operator& op, const OperatorFigures& figures) {
   std::string text;
   if (figures.ran) {
@@ -41,6 +53,7 @@ std::string actual_text(const Operator& op, const OperatorFigures& figures) {
   } else {
     return fmt::format(" ({})", figures.shared);
   }
+  if (figures.join_method) text += fmt::format(", {}", method_name(*figures.join_method));
   if (op.kind == OperatorKind::kScan && figures.ran) {
     text += fmt::format(", {} decoded, {} of {} blocks skipped", bytes_text(figures.decoded_bytes),
                         figures.blocks_skipped, figures.blocks);
@@ -104,6 +117,7 @@ Json json_operator(const std::vector<PlanLine>& lines, const PlanFigures* figure
       json["blocks_skipped"] = actual.blocks_skipped;
     }
     if (line.op->kind == OperatorKind::kRecursion) json["rounds"] = actual.rounds;
+    if (actual.join_method) json["join_method"] = method_name(*actual.join_method);
     json["memory_bytes"] = actual.memory_bytes;
     if (!actual.shared.empty()) json["shared"] = actual.shared;
   }

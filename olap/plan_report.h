@@ -6,10 +6,10 @@
 //   JSON   {"plan": {"operator", "estimated_rows", "children"}}. A run adds to each operator
 //          "actual_rows", "time_ms", "decoded_bytes", "rows_filtered_on_codes",
 //          "rows_filtered_by_joins", "rows_filtered_by_limit", "blocks", "blocks_skipped",
-//          "rounds", "memory_bytes" and "shared"; beside the plan "execution_ms", "memory_bytes",
-//          "rows", "shared" and "queue_ms"; in the long lane also "long_lane_ms" (until the query
-//          had a snapshot) and "snapshot_bytes" (of all snapshots when the query ended). "ran" is
-//          false if a shared pass did the operator's work; "shared" says so
+//          "rounds", "join_method", "memory_bytes" and "shared"; beside the plan "execution_ms",
+//          "memory_bytes", "rows", "shared" and "queue_ms"; in the long lane also "long_lane_ms"
+//          (until the query had a snapshot) and "snapshot_bytes" (of all snapshots when the query
+//          ended). "ran" is false if a shared pass did the operator's work; "shared" says so
 //
 // An operator's time excludes its children's and is summed over the workers. Its memory is the
 // maximum that it kept: a join's table, groups, a sort's rows. Statements with the same text run
@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,17 @@
 namespace diptych::olap {
 
 struct QueryRoute;  // olap/query.h
+
+// How a join found the build rows of a probe row. It follows from the values of the build side, so
+// it is not known before the run, unless the join has no keys: then EXPLAIN names what is expected.
+enum class JoinMethod : uint8_t {
+  kArray,            // dense integer keys are places in an array
+  kHash,             // keys are looked up in a hash table
+  kAlternativeKeys,  // no keys, but an OR of equalities: a hash table for each of them
+  kRange,            // binary search in build rows, or in those of a key, ordered by a value
+  kSingleRow,        // no keys, and one build row
+  kNestedLoop,       // no keys: every pair
+};
 
 struct OperatorFigures {
   bool ran = false;
@@ -43,6 +55,7 @@ struct OperatorFigures {
   uint64_t blocks = 0;         // kScan: leaves with rows
   uint64_t blocks_skipped = 0;
   size_t memory_bytes = 0;
+  std::optional<JoinMethod> join_method;  // of a join that built its table
   std::string shared;  // a description of what the operator was shared with; empty: nothing
 };
 

@@ -299,6 +299,7 @@ Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* tab
     built->build(made_parts(std::move(parts), op, *needed_, context_.memory, threads), workers_);
   }
   say_memory(op, built->kept_bytes());
+  if (context_.meter != nullptr) context_.meter->once(op).join_method = built->method();
   context_.stop->check();
   *table = std::move(built);
 }

@@ -61,7 +61,8 @@ TEST_P(ReportTest, AnAnalyzedPlanSaysWhatItsOperatorsDid) {
       texts(plan),
       ElementsAre(
           MatchesRegex("operator 0 \\(0 rows\\) \\(actual 10 rows, [0-9.]+ ms, .* kept\\)"),
-          MatchesRegex("  operator 1 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, .* kept\\)"),
+          MatchesRegex(
+              "  operator 1 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, array join, .* kept\\)"),
           MatchesRegex("    operator 2 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, .* decoded, "
                        "[1-9][0-9]* of [0-9]+ blocks skipped, only rows that an earlier "
                        "scan found\\)"),
@@ -101,6 +102,39 @@ TEST_P(ReportTest, JsonHasTheSameAsNumbers) {
                      join["children"][1]["time_ms"].get<double>();
   EXPECT_GT(own, 0.0);
   EXPECT_LE(own, json["execution_ms"].get<double>() * GetParam());
+}
+
+// By the rows below a bound, on keys or on a predicate.
+TEST_P(ReportTest, AJoinSaysHowItFoundItsRows) {
+  const auto method_of = [&](int64_t bound, std::vector<std::pair<uint32_t, uint32_t>> keys,
+                             ExpressionPtr predicate, bool as_texts) {
+    OperatorPtr op = join(JoinKind::kInner, rows_below(100), rows_below(bound), std::move(keys));
+    if (predicate != nullptr) op->predicates.push_back(std::move(predicate));
+    for (size_t i = 0; as_texts && i < op->probe_keys.size(); ++i) {
+      op->probe_keys[i] = make(ExpressionKind::kCast, kTextType, std::move(op->probe_keys[i]));
+      op->build_keys[i] = make(ExpressionKind::kCast, kTextType, std::move(op->build_keys[i]));
+    }
+    const Plan plan = analyzed(groups(std::move(op)), ExplainFormat::kJson);
+    std::string text;
+    for (const std::string& line : texts(plan)) text += line + "\n";
+    const auto json = nlohmann::json::parse(text)["plan"];
+    EXPECT_FALSE(json.contains("join_method"));
+    return json["children"][0]["join_method"].get<std::string>();
+  };
+  const auto comparison = [](ExpressionKind kind, uint32_t probe, uint32_t build) {
+    return make(kind, kBooleanType, column(probe, kIntType), column(build, kIntType));
+  };
+  EXPECT_EQ(method_of(90, {{0, 0}}, nullptr, false), "array join");
+  EXPECT_EQ(method_of(90, {{0, 0}}, nullptr, true), "hash join");
+  EXPECT_EQ(method_of(90, {}, comparison(ExpressionKind::kLess, 0, 2), false), "range join");
+  EXPECT_EQ(
+      method_of(90, {},
+                make(ExpressionKind::kOr, kBooleanType, comparison(ExpressionKind::kEqual, 0, 2),
+                     comparison(ExpressionKind::kEqual, 1, 2)),
+                false),
+      "hash join by alternative keys");
+  EXPECT_EQ(method_of(1, {}, nullptr, false), "join with a single row");
+  EXPECT_EQ(method_of(3, {}, comparison(ExpressionKind::kLess, 0, 2), false), "nested loop join");
 }
 
 TEST_P(ReportTest, AScanSaysWhatItDecodedAndSkipped) {

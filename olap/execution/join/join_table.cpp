@@ -203,6 +203,13 @@ QueryHeap JoinTable::take_texts() {
   return texts;
 }
 
+JoinMethod JoinTable::method() const {
+  if (choices_.has_value()) return JoinMethod::kAlternativeKeys;
+  if (ranges_.has_value()) return JoinMethod::kRange;
+  if (has_keys_) return is_direct() ? JoinMethod::kArray : JoinMethod::kHash;
+  return joins_once() ? JoinMethod::kSingleRow : JoinMethod::kNestedLoop;
+}
+
 std::optional<KeyValues> JoinTable::key_values() const {
   if (!is_direct() || key_bounds_.size() != 1) return std::nullopt;
   return KeyValues{key_bounds_[0].min, places_.taken(dense_->size())};

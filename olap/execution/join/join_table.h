@@ -28,6 +28,7 @@
 #include "olap/execution/pipeline/pipeline.h"
 #include "olap/execution/threads/workers.h"
 #include "olap/execution/vector/column_store.h"
+#include "olap/plan_report.h"
 
 namespace diptych::olap {
 
@@ -91,6 +92,7 @@ class JoinTable {
   // The build rows by the keys of an OR of equalities; nullptr: the join has keys, or no such
   // predicate.
   const KeyChoices* choices() const { return choices_.has_value() ? &*choices_ : nullptr; }
+  JoinMethod method() const;
   // The bounds of each key column, if all are integers and there are rows; otherwise empty.
   const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
   // The values of a key of one column, if is_direct().

@@ -14,9 +14,9 @@
 #include "olap/execution/key/key_packer.h"
 #include "olap/execution/key/key_places.h"
 #include "olap/execution/pattern/like_pattern.h"
-#include "olap/execution/vector/letter_case.h"
 #include "olap/execution/vector/column_store.h"
 #include "olap/execution/vector/differing_rows.h"
+#include "olap/execution/vector/letter_case.h"
 #include "tests/olap/bench_rate.h"
 
 namespace diptych::olap::test {

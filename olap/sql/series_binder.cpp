@@ -323,7 +323,14 @@ base::Result<void> SelectBinder::bind_series_of(NodeList targets) {
   PgQuery__RangeFunction member = PG_QUERY__RANGE_FUNCTION__INIT;
   member.functions = functions;
   member.n_functions = 1;
-  if (auto bound = bind_series(member, block_->from); !bound) return bound;
+  if (auto bound = bind_series(member, block_->from); !bound) {
+    // Here they are SQL, though not in FROM, where the function is computed.
+    const std::string_view state = bound.error().state.view();
+    const bool is_late = state == "42803" || state == "42P20";
+    return is_late ? source_.unsupported(start_of(series_),
+                                         "an aggregate or window function in a function of rows")
+                   : bound.error();
+  }
   expressions_.give_series(series_->func_call, scope_.tables().back().columns[0].slot);
   scope_.tables().pop_back();
   return {};

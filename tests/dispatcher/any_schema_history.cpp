@@ -202,6 +202,7 @@ void History::open() {
     EXPECT_EQ(there->indexes.size(), table.schema.indexes.size());
     table.schema = *there;
   }
+  for (Tables& tables : schemas_) find_ids_again(&tables);
   register_procedures();
   is_replaying_ = true;
   expect_ok(database_->recover());
@@ -209,6 +210,29 @@ void History::open() {
   note_save();  // or it is in a log, which stays
   // A large one first, and one in which something changes while that rests.
   while (tables_.size() < (traits_.large ? 2 : 1)) create_table();
+}
+
+// Indexes that have been dropped leave no ids to later openings.
+void History::find_ids_again(Tables* tables) const {
+  for (Table& table : *tables) {
+    const base::TableSchema* const there = database_->catalog().find_table(table.schema.id);
+    for (IndexSchema& index : table.schema.indexes) {
+      if (there == nullptr) break;
+      const auto found = std::ranges::find(there->indexes, index.name, &IndexSchema::name);
+      if (found != there->indexes.end()) index.id = found->id;
+    }
+  }
+}
+
+uint64_t History::present_schema() {
+  const auto same = [](const Table& a, const Table& b) {
+    return a.schema.id == b.schema.id && std::ranges::equal(a.schema.indexes, b.schema.indexes, {},
+                                                            &IndexSchema::name, &IndexSchema::name);
+  };
+  if (schemas_.empty() || !std::ranges::equal(schemas_.back(), tables_, same)) {
+    schemas_.push_back(tables_);
+  }
+  return schemas_.size() - 1;
 }
 
 void History::note_save() {
@@ -265,7 +289,7 @@ Result<Nothing> History::run_once(Transaction& txn, const Call& call, bool is_se
   run.read_vid = txn.read_vid().value;
   run.is_serializable = is_serializable;
   const uint64_t steps_max = traits_.crowded && txn.random() % 4 == 0 ? 40 : 9;
-  if (auto done = Actor(tables_, steps_max, txn, &run).act(call.task); !done) {
+  if (auto done = Actor(schemas_[call.schema], steps_max, txn, &run).act(call.task); !done) {
     run.has_conflict = done.code() == base::ErrorCode::kConflict;
     return done.error();
   }
@@ -506,12 +530,14 @@ void History::call_procedures(size_t count) {
 
 void History::run_calls(std::vector<Call> calls) {
   const size_t count = calls.size();
+  const uint64_t schema = present_schema();
   runs_.assign(count, {});
   std::vector<oltp::Request> requests(count);
   Pending pending;
   pending.left = count;
   for (size_t i = 0; i < count; ++i) {
     calls[i].number = i;
+    calls[i].schema = schema;
     requests[i].procedure = procedures_[below_(procedures_.size())].id;
     requests[i].arguments = std::as_bytes(std::span(&calls[i], 1));
     requests[i].context = &pending;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
@@ -57,6 +58,7 @@ class History {
  private:
   struct Call {
     uint64_t number = 0;
+    uint64_t schema = 0;  // of schemas_
     ActorsTask task;
   };
   struct LoadedRows {
@@ -67,6 +69,8 @@ class History {
 
   void open();
   void register_procedures();
+  void find_ids_again(Tables* tables) const;
+  uint64_t present_schema();
   Procedure define(const char* name, std::optional<IsolationLevel> level);
   base::Result<oltp::Nothing> run_once(Transaction& txn, const Call& call, bool is_serializable);
 
@@ -117,6 +121,9 @@ class History {
   IsolationLevel isolation_ = IsolationLevel::kSnapshot;
   bool is_logged_ = true;
   Tables saved_tables_;  // where it is not logged
+  // As they were when calls were made: what a call does hangs on the tables and indexes that there
+  // are, and a replay may meet those that came later, too.
+  std::deque<Tables> schemas_;
   std::unique_ptr<Database> database_;
   std::vector<Procedure> procedures_;  // the same one, of different isolation levels
   Procedure verify_;

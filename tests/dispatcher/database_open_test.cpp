@@ -208,13 +208,13 @@ TEST_F(DatabaseOpen, DdlOfMoreThanAManifestMayHaveIsRefusedSinceItCouldNotBeRead
   auto failed = database->execute_ddl(script);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.code(), ErrorCode::kUnsupported);
-  EXPECT_THAT(failed.error().message, HasSubstr("statement 11 (CREATE TABLE t11"));
+  EXPECT_THAT(failed.error().message, HasSubstr("statement 12 (CREATE TABLE t12"));
   EXPECT_THAT(failed.error().message, HasSubstr("may have 67108864"));
   auto closed = database->close();
   EXPECT_TRUE(closed.ok()) << closed.error().to_string();
   auto reopened = Database::open({.path = path()});
   ASSERT_TRUE(reopened.ok()) << reopened.error().to_string();
-  EXPECT_NE((*reopened)->catalog().find_table("t10"), nullptr);
+  EXPECT_NE((*reopened)->catalog().find_table("t11"), nullptr);
 }
 
 class Ddl : public ::testing::Test {

@@ -253,6 +253,7 @@ void History::lose_unsaved() {
   // Some were dropped meanwhile.
   met_before_.ddl_lost += std::max(things(tables_), things(saved_tables_)) - things(saved_tables_);
   tables_ = saved_tables_;
+  schemas_.push_back(tables_);  // another table may get the id of one that is lost
 }
 
 Met History::met() const {

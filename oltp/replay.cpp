@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,16 @@ base::Error differs(const std::string& procedure, base::Vid commit_vid, std::str
           fmt::format("procedure \"{}\", which committed VID {}, {}: it is not the one that was "
                       "logged, or not deterministic",
                       procedure, commit_vid.value, how)};
+}
+
+// By request, the oldest VID that one behind it reads: transactions that ran side by side then run
+// one after the other, and the last of them may have begun before the others ended.
+std::vector<base::Vid> oldest_reads_behind(std::span<Request* const> requests) {
+  std::vector<base::Vid> oldest(requests.size(), base::Vid(UINT64_MAX));
+  for (size_t i = requests.size(); i > 1; --i) {
+    oldest[i - 2] = std::min(oldest[i - 1], requests[i - 1]->read_vid);
+  }
+  return oldest;
 }
 
 // A variable has another value while this lives, also where what it is for throws.
@@ -93,11 +104,12 @@ base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOf
   for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, nullptr);
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
   const SetMeanwhile replays(&replays_, true);
+  const std::vector<base::Vid> oldest_reads = oldest_reads_behind(requests);
   base::Result<void> replayed;
   for (size_t i = 0; i < requests.size() && replayed; ++i) {
     plan_of(i + kRowsAhead)->fetch_rows();
     replayed = replay_one(requests[i], inserted[i], plan_of(i)->rows());
-    drop_many_dead_entries();
+    drop_many_dead_entries(oldest_reads[i]);
     plan_access(requests, i + kPlansAhead, nullptr);
   }
   return replayed;

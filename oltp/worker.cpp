@@ -301,12 +301,12 @@ void Worker::forget_rolled_back_owners() {
   rolled_back_.clear();
 }
 
-bool Worker::drop_many_dead_entries() {
+bool Worker::drop_many_dead_entries(std::optional<base::Vid> oldest_read) {
   if (!dead_.are_many()) return false;
   if (is_single()) {
     dead_.drop();
   } else {
-    dead_.drop_unneeded(core_->oldest_read(id_), id_, &undo_);
+    dead_.drop_unneeded(oldest_read ? *oldest_read : core_->oldest_read(id_), id_, &undo_);
   }
   return true;
 }

@@ -119,8 +119,8 @@ class Worker {
   // now_ns: null in a replay, which nobody watches.
   void plan_access(Share requests, size_t position, uint64_t* now_ns);
 
-  // Between transactions, so that scans need not pass dead entries. False: they are few.
-  bool drop_many_dead_entries();
+  // Between transactions. False: they are few. `oldest_read`: of all later transactions, if known.
+  bool drop_many_dead_entries(std::optional<base::Vid> oldest_read = {});
   base::Vid begin_snapshot();  // returns the VID to read
   enum class RunEnd : uint8_t { kEnded, kConflict };
   // Calls run(), marked and timed. *now_ns is the time before it, and is set to the time after it.

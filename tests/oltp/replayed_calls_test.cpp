@@ -1,6 +1,7 @@
 // Replay of single calls as a log has them: what they meet, and which slots they take and free.
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -129,6 +130,46 @@ TEST(ReplayedCalls, AnInsertMeetsTheRowsAsItDidThen) {
                                               {&take_name, 5, {base::RowId(12)}}});
   ASSERT_TRUE(replayed.ok()) << replayed.error().to_string();
   EXPECT_EQ(bank.engine->row_count(bank.account.table), 3u);
+  bank.expect_replica_agrees();
+}
+
+// Rows that have gone since, many of them, are there for who read the state before.
+TEST(ReplayedCalls, ALateOneFindsWhatItReadThen) {
+  constexpr int64_t kRows = 1000;
+  Bank bank(2);
+  for (int64_t id = 0; id < kRows; ++id) {
+    ASSERT_TRUE(bank.put(id, 7, std::to_string(id), 10));
+  }
+  std::vector<Bank::Body> erasures;
+  std::vector<LoggedBody> bodies;
+  for (int64_t id = 0; id < kRows; ++id) {
+    erasures.emplace_back([&bank, id](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, id);
+      if (!row) return row.error();
+      txn.erase(*row);
+      return {};
+    });
+  }
+  const Bank::Body late = [&](Transaction& txn) -> Result<void> {
+    int64_t found = 0;
+    for (int64_t id = 0; id < kRows; ++id) found += txn.get(bank.account_pkey, id).ok() ? 1 : 0;
+    EXPECT_EQ(found, kRows / 2);
+    const auto add = [&](int64_t id) {
+      return txn.insert(bank.account, Account{id, 7, "bob"sv, 10, {}});
+    };
+    EXPECT_EQ(add(kRows - 1).code(), ErrorCode::kAlreadyExists);
+    const auto added = add(kRows);
+    return added ? Result<void>() : added.error();
+  };
+  const auto before = static_cast<uint64_t>(kRows);
+  for (int64_t id = 0; id < kRows; ++id) {
+    bodies.push_back({&erasures[static_cast<size_t>(id)], before + static_cast<uint64_t>(id), {}});
+  }
+  const base::RowId none(2 * before);  // of the insert that is refused
+  bodies.push_back({&late, before + before / 2, {none, base::RowId(2 * before + 1)}});
+  const auto replayed = replay_bodies(&bank, bodies);
+  ASSERT_TRUE(replayed.ok()) << replayed.error().to_string();
+  EXPECT_EQ(bank.engine->row_count(bank.account.table), 1u);
   bank.expect_replica_agrees();
 }
 

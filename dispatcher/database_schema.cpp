@@ -292,7 +292,8 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
   }
   if (effect == DdlEffect::kNone) return outcome;
   catalogs.publish(catalog);
-  olap_dispatcher->bring_up_to_date();
+  // What is only new there, the next batch of queries finds.
+  if (effect == DdlEffect::kChanges) olap_dispatcher->bring_up_to_date();
   if (log != nullptr) {
     if (effect == DdlEffect::kChanges) added.clear();
     auto saved = save_unlogged(held, added);

@@ -92,7 +92,8 @@ TEST_F(LogFault, DdlBesideALogThatFailsIsNotSaidToNeedASaveOnly) {
   auto written = bank->database->call(bank->bump, {.id = 3, .balance = {}});
   while (!syncs) std::this_thread::yield();
   auto ddl = std::async(std::launch::async, [&] {
-    return bank->database->execute_ddl("CREATE TABLE t (a INT PRIMARY KEY)");
+    return bank->database->execute_ddl(
+        "CREATE TABLE t (a INT PRIMARY KEY); CREATE UNIQUE INDEX u ON account (version, id)");
   });
   while (bank->database->catalog().find_table("t") == nullptr) std::this_thread::yield();
   holds = false;

@@ -215,7 +215,8 @@ TableSchema& Catalog::changed(TableId id) {
 }
 
 const TableSchema* Catalog::find_table(std::string_view name) const {
-  const auto found = std::ranges::find(tables_, name, [](const TablePtr& t) { return t->name; });
+  const auto found =
+      std::ranges::find_if(tables_, [&](const TablePtr& t) { return t->name == name; });
   return found == tables_.end() ? nullptr : found->get();
 }
 

@@ -38,15 +38,15 @@ storage::BeforeFileStep Checkpoints::checked_steps() const {
 
 void Checkpoints::found(base::Vid vid, uint64_t ddl_version) {
   saved_vid_ = vid;
-  has_saved_ddl(ddl_version);
+  note_saved_ddl(ddl_version);
 }
 
-void Checkpoints::has_saved_ddl(uint64_t version) {
+void Checkpoints::note_saved_ddl(uint64_t version) {
   const std::lock_guard lock(mutex_);
   saved_ddl_ = std::max(saved_ddl_, version);
 }
 
-bool Checkpoints::has_saved(base::Vid vid) {
+bool Checkpoints::is_saved(base::Vid vid) {
   const std::lock_guard lock(mutex_);
   return saved_vid_ == vid && saved_ddl_ == source_.ddl->version();
 }
@@ -82,11 +82,11 @@ base::Result<void> Checkpoints::save_replica() {
     settled += replica.table(base::TableId(t)).figures().columns_settled;
   }
   const SchemaStatements& ddl = *source_.ddl;
-  if (!has_saved(vid) || saved_settled_ != settled) {
+  if (!is_saved(vid) || saved_settled_ != settled) {
     auto saved = storage::save_replica(options_.path, &replica, ddl.texts(), checked_steps());
     if (!saved) return saved.error();
     saved_vid_ = vid;
-    has_saved_ddl(ddl.version());
+    note_saved_ddl(ddl.version());
     saved_settled_ = settled;
     // relaxed: a figure to look at.
     saves_.fetch_add(1, std::memory_order_relaxed);
@@ -102,7 +102,7 @@ void Checkpoints::cancel() {
 base::Result<void> Checkpoints::add_schema(std::span<const std::string> ddl) {
   if (!writer_) return {};
   auto added = storage::add_schema(options_.path, source_.replica, ddl, checked_steps());
-  if (added) has_saved_ddl(source_.ddl->version());
+  if (added) note_saved_ddl(source_.ddl->version());
   // relaxed: a figure to look at.
   if (!added) failed_.fetch_add(1, std::memory_order_relaxed);
   return added;
@@ -168,7 +168,7 @@ void Checkpoints::run() {
 // hardly used stays.
 base::Result<bool> Checkpoints::begin() {
   if (!writer_) return false;
-  if (has_saved(source_.clock->last())) {
+  if (is_saved(source_.clock->last())) {
     if (log_ != nullptr) log_->cover(*saved_vid_);  // whose files a backup may have held
     return false;
   }
@@ -196,7 +196,7 @@ void Checkpoints::note_failure(const base::Error& error, size_t waiters) {
 void Checkpoints::ended(const CheckpointWriter::Ended& written) {
   if (written.result) {
     saved_vid_ = written.vid;
-    has_saved_ddl(written.ddl);
+    note_saved_ddl(written.ddl);
     // relaxed: a figure to look at.
     saves_.fetch_add(1, std::memory_order_relaxed);
     if (log_ != nullptr) log_->cover(written.vid);

@@ -101,8 +101,8 @@ class Checkpoints {
   // Cuts a snapshot of the replica, brought up to date, and gives it to the writer. False: nothing
   // has changed since the last save.
   base::Result<bool> begin();
-  void has_saved_ddl(uint64_t version);
-  bool has_saved(base::Vid vid);  // with the DDL as it is now
+  void note_saved_ddl(uint64_t version);
+  bool is_saved(base::Vid vid);  // with the DDL as it is now
   // Counts it, and says it where nobody waits who hears of it.
   void note_failure(const base::Error& error, size_t waiters);
   // The writer's callbacks.
@@ -123,7 +123,7 @@ class Checkpoints {
   base::NoticePause failure_notice_{60'000'000'000};  // as saved_vid_'s
 
   std::mutex mutex_;        // guards the next five
-  uint64_t saved_ddl_ = 0;  // version
+  uint64_t saved_ddl_ = 0;  // the newest version; add_schema writes it beside the writer
   Waiters waiters_;         // for one that begins
   Waiters participants_;    // for the one that is written
   bool again_ = false;      // was wished for while one was written

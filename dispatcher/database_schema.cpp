@@ -194,6 +194,15 @@ Database::State::DdlEffect Database::State::effect_of(const olap::DdlChange& cha
   return is_new || takes_all ? DdlEffect::kAdds : DdlEffect::kChanges;
 }
 
+base::Result<ModuleRegistry::Rebound> Database::State::rebind_modules(
+    const olap::DdlChange& change) const {
+  if (modules.empty()) return ModuleRegistry::Rebound();
+  base::Catalog then(catalog);
+  // The change itself will be refused, with the same error.
+  if (!olap::apply_to(&then, change)) return ModuleRegistry::Rebound();
+  return modules.rebind(then, procedures);
+}
+
 base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
     const BatchGate::Exclusive& held, const std::string& statement, DdlSource source,
     base::TableId first_new) {
@@ -216,21 +225,14 @@ base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
     const std::string_view name = table != nullptr ? table->schema.name : std::string_view();
     if (auto room = check_manifest_room(statement, name); !room) return room.error();
   }
-  ModuleRegistry::Rebound rebound;
-  if (source == DdlSource::kScript && changes_schema && !modules.empty()) {
-    base::Catalog then(catalog);
-    // What it refuses, the change below does, too.
-    if (olap::apply_to(&then, *change)) {
-      auto bound = modules.rebind(then, procedures);
-      if (!bound) return bound.error();
-      rebound = *std::move(bound);
-    }
-  }
+  base::Result<ModuleRegistry::Rebound> rebound = ModuleRegistry::Rebound();
+  if (source == DdlSource::kScript && changes_schema) rebound = rebind_modules(*change);
+  if (!rebound) return rebound.error();
   if (auto applied = apply(held, statement, *std::move(change), source); !applied) {
     return applied.error();
   }
-  if (rebound.empty()) return effect;
-  modules.install_again(std::move(rebound), &engine, &procedures);
+  if (rebound->empty()) return effect;
+  modules.install_again(*std::move(rebound), &engine, &procedures);
   return DdlEffect::kChanges;  // calls of before were bound otherwise
 }
 

@@ -103,6 +103,8 @@ struct Database::State {
                                     const std::string& statement, DdlSource source,
                                     base::TableId first_new = {});
   DdlEffect effect_of(const olap::DdlChange& change, base::TableId first_new) const;
+  // The modules that would be bound otherwise after it. Errors: one would no longer load.
+  base::Result<ModuleRegistry::Rebound> rebind_modules(const olap::DdlChange& change) const;
   base::Result<void> apply(const BatchGate::Exclusive& gate_held, std::string statement,
                            olap::DdlChange change, DdlSource source);
   // kUnsupported: with the statement, the DDL would be more than a manifest may have.

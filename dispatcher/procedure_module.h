@@ -101,7 +101,7 @@ class ProcedureRegistrar {
  private:
   const base::Catalog* catalog_;
   std::vector<oltp::ProcedureDefinition>* definitions_;
-  mutable base::Fnv1a bound_;
+  mutable base::Fnv1a bound_;  // binding changes nothing else
 };
 
 struct ProcedureModule {

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "dispatcher/database.h"
+#include "storage/file_step.h"
 #include "tests/temporary_directory.h"
 
 namespace diptych::dispatcher {
@@ -128,6 +130,15 @@ struct Bank {
     return static_cast<int64_t>(std::get<base::DecimalValue>(value).units);
   }
 };
+
+// A disk that refuses this step for as long as the flag is set.
+inline storage::BeforeFileStep refuse_while(const std::atomic<bool>& refuses,
+                                            storage::FileStep step) {
+  return [&refuses, step](storage::FileStep next) -> base::Result<void> {
+    if (!refuses || next != step) return {};
+    return base::Error(base::ErrorCode::kIo, "the test's disk");
+  };
+}
 
 inline void expect_equal_replicas(Database* database) {
   auto compared = database->compare_replicas();

@@ -292,10 +292,7 @@ TEST_F(DropConcurrent, SnapshotsShowWhatWasThere) {
 TEST_F(Drop, CallsWaitForASaveThatFailed) {
   std::atomic<bool> fails{false};
   DatabaseOptions with = options();
-  with.faults.before_step = [&](storage::FileStep step) -> base::Result<void> {
-    if (!fails || step != storage::FileStep::kRename) return {};
-    return base::Error(ErrorCode::kIo, "the test's disk");
-  };
+  with.faults.before_step = refuse_while(fails, storage::FileStep::kRename);
   Bank::open(options());  // as above
   {
     auto bank = Bank::open(with);

@@ -65,6 +65,11 @@ Result<void> check_columns_of(const TableSchema& schema) {
                                        quoted(column.name), type.to_string(), kDecimalDigitsMax));
     }
   }
+  if (std::ranges::all_of(schema.columns, [](const ColumnSchema& column) {
+        return column.visibility == Visibility::kInvisible;
+      })) {
+    return wrong(schema, "a table needs at least one visible column");
+  }
   if (auto checked = check_group_lists(schema); !checked) return checked;
   const uint32_t bytes = RowLayout(schema).bytes;
   if (bytes > kRowBytesMax) {

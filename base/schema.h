@@ -25,10 +25,16 @@ namespace diptych::base {
 
 enum class Nullability : uint8_t { kNotNull, kNullable };
 
+enum class Visibility : uint8_t {
+  kVisible,
+  kInvisible,  // to queries by its name alone: `*` and NATURAL JOIN leave it out
+};
+
 struct ColumnSchema {
   std::string name;  // lower case unless quoted in the DDL
   DataType type;
   Nullability nullability = Nullability::kNullable;
+  Visibility visibility = Visibility::kVisible;
 };
 
 enum class IndexKind : uint8_t {
@@ -107,9 +113,9 @@ class Catalog {
   Catalog& operator=(Catalog&&) = default;
 
   // Gives the table and its indexes their ids. Fails with kAlreadyExists on a taken table or index
-  // name, and with kInvalidArgument where the schema is wrong: no column or primary key, a column
-  // named twice, a nullable column in a unique key, more columns or wider rows than the limits
-  // below, a foreign key that names an absent table or does not fit it, wrong column groups.
+  // name, and with kInvalidArgument where the schema is wrong: no visible column or primary key, a
+  // column named twice, a nullable column in a unique key, more columns or wider rows than the
+  // limits below, a foreign key that names an absent table or does not fit it, wrong column groups.
   Result<TableId> add_table(TableSchema schema);
 
   // Adds an index to a table. Fails like add_table.

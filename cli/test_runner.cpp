@@ -103,8 +103,8 @@ bool begins_with_word(std::string_view sql, std::string_view word) {
 std::string with_row_column(const std::string& sql) {
   const size_t close = sql.rfind(')');
   if (close == std::string::npos) return {};
-  return fmt::format("{}, {} BIGINT NOT NULL PRIMARY KEY{}", sql.substr(0, close), kRowColumn,
-                     sql.substr(close));
+  return fmt::format("{0}, {1} BIGINT NOT NULL PRIMARY KEY) WITH (invisible = '({1})'){2}",
+                     sql.substr(0, close), kRowColumn, sql.substr(close + 1));
 }
 
 std::string shown(const std::vector<std::string>& values, size_t columns) {
@@ -204,10 +204,9 @@ Result<std::vector<std::vector<Value>>> TestRunner::rows_of(const std::string& q
   std::vector<std::vector<Value>> rows;
   for (const std::vector<Value>& values : result->rows) {
     std::vector<Value>& row = rows.emplace_back();
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (result->columns[i].name == kRowColumn) continue;
-      const bool as_it_is = base::is_null(values[i]) || std::holds_alternative<bool>(values[i]);
-      row.push_back(as_it_is ? values[i] : Value(base::to_string(values[i])));
+    for (const Value& value : values) {
+      const bool as_it_is = base::is_null(value) || std::holds_alternative<bool>(value);
+      row.push_back(as_it_is ? value : Value(base::to_string(value)));
     }
   }
   return rows;
@@ -267,21 +266,16 @@ Result<uint64_t> TestRunner::load(const TestRecord& record) {
 std::string TestRunner::run_query(const TestRecord& record) {
   const auto result = database_->query(record.sql);
   if (!result) return fmt::format("  {}\n  error: {}", record.sql, result.error().to_string());
-  std::vector<size_t> columns;
-  for (size_t i = 0; i < result->columns.size(); ++i) {
-    if (result->columns[i].name != kRowColumn) columns.push_back(i);
-  }
-  if (columns.size() != record.types.size()) {
+  const size_t columns = result->columns.size();
+  if (columns != record.types.size()) {
     return fmt::format("  {}\n  expected {} columns ({})\n  actual: {}", record.sql,
-                       record.types.size(), record.types, columns.size());
+                       record.types.size(), record.types, columns);
   }
   const auto values_by = [&](const std::string& types) {
     TestRows rows;
     for (const std::vector<Value>& values : result->rows) {
       std::vector<std::string>& row = rows.emplace_back();
-      for (size_t i = 0; i < columns.size(); ++i) {
-        row.push_back(test_value(values[columns[i]], types[i]));
-      }
+      for (size_t i = 0; i < columns; ++i) row.push_back(test_value(values[i], types[i]));
     }
     return sorted_values(std::move(rows), record.sort);
   };
@@ -293,15 +287,15 @@ std::string TestRunner::run_query(const TestRecord& record) {
     const std::string hash = hash_line(actual);
     if (hash == record.expected->front()) return {};
     return fmt::format("  {}\n  expected {}\n  actual   {}{}", record.sql, record.expected->front(),
-                       hash, shown(actual, columns.size()));
+                       hash, shown(actual, columns));
   }
-  const auto expected = expected_values(*record.expected, columns.size(), record.sort);
+  const auto expected = expected_values(*record.expected, columns, record.sort);
   if (actual == expected) return {};
   const auto is_as_shown = [&] {
-    const std::vector<std::string> shown = values_by(std::string(columns.size(), 'T'));
+    const std::vector<std::string> shown = values_by(std::string(columns, 'T'));
     if (shown.size() != expected.size()) return false;
     for (size_t i = 0; i < shown.size(); ++i) {
-      const base::TypeKind kind = result->columns[columns[i % columns.size()]].type.kind;
+      const base::TypeKind kind = result->columns[i % columns].type.kind;
       const bool is_near = kind == base::TypeKind::kDouble && record.sort != TestSort::kValues;
       if (!is_expected(shown[i], expected[i], is_near ? Exactness::kNear : Exactness::kExact)) {
         return false;
@@ -310,8 +304,8 @@ std::string TestRunner::run_query(const TestRecord& record) {
     return true;
   };
   if (is_as_shown()) return {};
-  return fmt::format("  {}\n  expected:{}\n  actual:{}", record.sql,
-                     shown(expected, columns.size()), shown(actual, columns.size()));
+  return fmt::format("  {}\n  expected:{}\n  actual:{}", record.sql, shown(expected, columns),
+                     shown(actual, columns));
 }
 
 std::string TestRunner::check_label(const TestRecord& record,

@@ -3,9 +3,7 @@
 // INSERT               of VALUES or of a query's rows goes in by way of Database::load; the
 //                      engine's SQL reads only.
 // No primary key       a table needs one here; a script of another engine may have none. The runner
-//                      then adds a last column `slt_rowid` that counts the rows, and leaves columns
-//                      of that name out of results. A query that joins naturally, or combines `*`
-//                      of two such tables, sees it: its record fails.
+//                      then adds a last, invisible column `slt_rowid` that counts the rows.
 // Threads              one at a time; the database has its own.
 
 #pragma once

@@ -104,6 +104,7 @@ class TableBuilder {
                                      const std::vector<std::string>& columns);
   base::Result<void> add_option(const PgQuery__DefElem& option);
   base::Result<void> add_column_groups(const PgQuery__DefElem& option, std::string_view text);
+  base::Result<void> hide_columns(const PgQuery__DefElem& option, std::string_view text);
   base::Result<std::vector<ColumnId>> resolve(const PgQuery__Constraint& constraint,
                                               const std::vector<std::string>& names) const;
 
@@ -349,14 +350,32 @@ base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
     return source_.wrong(option.location, "settled is on or off");
   }
   if (name == "column_groups") return add_column_groups(option, value);
+  if (name == "invisible") return hide_columns(option, value);
   const std::string meant =
-      suggestion(name, {"primary_index", "analytics", "settled", "column_groups"});
+      suggestion(name, {"primary_index", "analytics", "settled", "column_groups", "invisible"});
   return source_.wrong(
       option.location,
       fmt::format("no such table option \"{}\"{}", name,
-                  meant.empty() ? "; there are primary_index, analytics, settled and column_groups"
-                                : meant),
+                  meant.empty()
+                      ? "; there are primary_index, analytics, settled, column_groups and "
+                        "invisible"
+                      : meant),
       "22023");
+}
+
+// '(a, b)'.
+base::Result<void> TableBuilder::hide_columns(const PgQuery__DefElem& option,
+                                              std::string_view text) {
+  const auto lists = split_groups(text);
+  if (!lists || lists->size() != 1) {
+    return source_.wrong(option.location, "invisible is a list of columns, as in '(a, b)'");
+  }
+  for (const std::string& name : lists->front()) {
+    const auto column = find_column(source_, schema_, name, option.location);
+    if (!column) return column.error();
+    schema_.columns[column->value].visibility = base::Visibility::kInvisible;
+  }
+  return {};
 }
 
 // '(a, b) (c)': each list is a group.

@@ -78,15 +78,15 @@ std::vector<std::string> shared_columns(const std::vector<ScopeTable>& tables, s
   std::vector<std::string> names;
   for (size_t i = first; i < first_right; ++i) {
     for (const ScopeColumn& column : tables[i].columns) {
-      if (column.merged) continue;
-      const bool shared =
-          std::any_of(tables.begin() + static_cast<std::ptrdiff_t>(first_right), tables.end(),
-                      [&](const ScopeTable& table) {
-                        return std::any_of(table.columns.begin(), table.columns.end(),
-                                           [&](const ScopeColumn& other) {
-                                             return other.name == column.name && !other.merged;
-                                           });
-                      });
+      if (column.merged || !is_visible(column)) continue;
+      const bool shared = std::any_of(
+          tables.begin() + static_cast<std::ptrdiff_t>(first_right), tables.end(),
+          [&](const ScopeTable& table) {
+            return std::any_of(
+                table.columns.begin(), table.columns.end(), [&](const ScopeColumn& other) {
+                  return other.name == column.name && !other.merged && is_visible(other);
+                });
+          });
       if (shared) names.push_back(column.name);
     }
   }
@@ -220,7 +220,8 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     slot.table = schema;
     slot.column = base::ColumnId(static_cast<uint16_t>(i));
     member.slots.push_back(slots_.add(std::move(slot)));
-    entry.columns.push_back({column.name, member.slots.back(), false});
+    entry.columns.push_back(
+        {.name = column.name, .slot = member.slots.back(), .visibility = column.visibility});
   }
   if (auto done = rename_columns(table.alias, table.location, &entry); !done) return done;
   group.members.push_back(std::move(member));
@@ -360,13 +361,17 @@ base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, int
 
 base::Result<void> SelectBinder::rename_columns(NodeList names, int64_t offset,
                                                 ScopeTable* table) const {
-  if (names.size() > table->columns.size()) {
+  std::vector<ScopeColumn*> columns;
+  for (ScopeColumn& column : table->columns) {
+    if (is_visible(column)) columns.push_back(&column);
+  }
+  if (names.size() > columns.size()) {
     return source_.wrong(offset,
                          fmt::format("\"{}\" has {}, but {} names are given", table->alias,
-                                     base::counted(table->columns.size(), "column"), names.size()),
+                                     base::counted(columns.size(), "column"), names.size()),
                          "42P10");
   }
-  for (size_t i = 0; i < names.size(); ++i) table->columns[i].name = string_of(names[i]);
+  for (size_t i = 0; i < names.size(); ++i) columns[i]->name = string_of(names[i]);
   return {};
 }
 

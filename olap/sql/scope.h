@@ -21,10 +21,15 @@ struct ScopeColumn {
   bool merged = false;                      // a column of a JOIN ... USING replaces it
   std::vector<uint32_t> otherwise = {};     // if `slot` is NULL, the first of these that is not
   std::optional<base::DataType> type = {};  // the values' type, if it is not their slots'
+  base::Visibility visibility = base::Visibility::kVisible;
 };
 
 // The column's value.
 ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots);
+
+inline bool is_visible(const ScopeColumn& column) {
+  return column.visibility == base::Visibility::kVisible;
+}
 
 struct ScopeTable {
   std::string alias;

@@ -330,7 +330,7 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
   for (const ScopeTable& table : scope->tables()) {
     if (!wanted.empty() && table.alias != wanted) continue;
     for (const ScopeColumn& column : table.columns) {
-      if (column.merged && wanted.empty()) continue;
+      if ((column.merged && wanted.empty()) || !is_visible(column)) continue;
       Bound bound = expressions_.named_column(column, star.location);
       block_->outputs.push_back({column.name, std::move(bound.expression), 0});
       output_offsets_.push_back(star.location);

@@ -52,6 +52,23 @@ TEST_F(TestRuns, AnInsertTakesAQuerysRows) {
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
 }
 
+// What no query sees of the key that the runner adds.
+TEST_F(TestRuns, TablesWithoutAKeyHaveTheColumnsOfTheirStatement) {
+  const Outcome outcome = run_script(
+      "statement ok\nCREATE TABLE u (x INT, y INT)\n\n"
+      "statement ok\nCREATE TABLE v (x INT, z INT)\n\n"
+      "statement ok\nINSERT INTO u VALUES (1, 10), (1, 10), (2, 20)\n\n"
+      "statement ok\nINSERT INTO v VALUES (0, 0), (2, 20)\n\n"
+      "query III\nSELECT * FROM u NATURAL JOIN v\n----\n2\t20\t20\n\n"
+      "query II rowsort\nSELECT * FROM u UNION SELECT * FROM v\n----\n0\t0\n1\t10\n2\t20\n\n"
+      "query II\nTABLE u EXCEPT TABLE v\n----\n1\t10\n\n"
+      "query II rowsort\nSELECT DISTINCT u.* FROM u\n----\n1\t10\n2\t20\n\n"
+      "query I\nSELECT count(*) FROM u WHERE (x, y) IN (SELECT * FROM v)\n----\n1\n\n"
+      "statement error has 2 columns, but 3 names\nSELECT * FROM u AS w(a, b, c)\n\n"
+      "query III rowsort\nSELECT * FROM (u JOIN v USING (x)) AS w(a, b, c)\n----\n2\t20\t20\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
 // As DuckDB's own files have it: whatever a value's type, the letter is I.
 TEST_F(TestRuns, ValuesAreComparedInEitherFormat) {
   const Outcome outcome = run_script(

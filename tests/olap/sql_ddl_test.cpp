@@ -127,7 +127,7 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   EXPECT_THAT(error_of("create index i on p (c)"), HasSubstr("has no column \"c\""));
   EXPECT_EQ(error_of("create table t (a int primary key) with (bogus = 1)"),
             "invalid argument: no such table option \"bogus\"; there are primary_index, analytics, "
-            "settled and column_groups (line 1, column 42: \"bogus\")");
+            "settled, column_groups and invisible (line 1, column 42: \"bogus\")");
   EXPECT_THAT(error_of("create table t (a int generated always as identity primary key)"),
               HasSubstr("IDENTITY is not supported yet"));
   constexpr std::string_view kOthers[][2] = {{"create view v as select 1", "CREATE VIEW"},
@@ -207,6 +207,29 @@ TEST(SqlDdlTest, ColumnGroupsAreListsOfColumns) {
   EXPECT_THAT(parse_ddl("create index i on t (e)", catalog).ok(), true) << "the catalog refuses it";
   EXPECT_THAT(define(&catalog, "create index i on t (e)"),
               HasSubstr("column \"e\" of index \"i\" cannot be in a column group"));
+}
+
+TEST(SqlDdlTest, InvisibleColumnsAreAList) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog, R"(CREATE TABLE t (a INT PRIMARY KEY, b INT, "C" INT)
+                                WITH (invisible = '(A, "C")');)"),
+            "");
+  std::vector<base::Visibility> columns;
+  for (const base::ColumnSchema& column : catalog.find_table("t")->columns) {
+    columns.push_back(column.visibility);
+  }
+  using enum base::Visibility;
+  EXPECT_THAT(columns, ElementsAre(kInvisible, kVisible, kInvisible));
+  const auto error_with = [](std::string_view list) {
+    return error_of(
+        fmt::format("create table t (a int primary key, b int) with (invisible = '{}')", list));
+  };
+  for (const char* list : {"", "a", "(a", "()", "(a) (b)"}) {
+    EXPECT_THAT(error_with(list), HasSubstr("a list of columns, as in '(a, b)'")) << list;
+  }
+  EXPECT_THAT(error_with("(c)"), HasSubstr("has no column \"c\""));
+  EXPECT_THAT(define(&catalog, "create table u (a int primary key) with (invisible = '(a)')"),
+              HasSubstr("a table needs at least one visible column"));
 }
 
 TEST(SqlDdlTest, WrongColumnGroupsAreRefusedWithTheReason) {

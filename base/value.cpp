@@ -111,7 +111,8 @@ Result<DecimalText> split_decimal(std::string_view text) {
 std::optional<std::string> without_exponent(std::string_view text) {
   const std::string_view number = trimmed(text);
   const size_t e = number.find_first_of("eE");
-  if (e == std::string_view::npos) return std::nullopt;
+  const bool follows = e != std::string_view::npos && e > 0;
+  if (!follows || !(is_digit(number[e - 1]) || number[e - 1] == '.')) return std::nullopt;
   const auto parts = split_decimal(number.substr(0, e));
   std::string_view written = number.substr(e + 1);
   if (written.size() > 1 && written[0] == '+' && is_digit(written[1])) written.remove_prefix(1);

@@ -1,7 +1,9 @@
 #include "olap/sql/drop.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,10 +18,17 @@ bool cascades(PgQuery__DropBehavior behavior) {
   return behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
 }
 
+// A clause that is refused where its word stands.
+struct RefusedWord {
+  bool written;
+  std::string_view clause;
+  std::string_view word;
+};
+
 base::Result<void> refuse_words(const SourceText& source,
-                                std::initializer_list<IgnoredClause> words) {
-  for (const IgnoredClause& word : words) {
-    if (word.written) return source.unsupported(place_of_word(source, word.name), word.name);
+                                std::initializer_list<RefusedWord> words) {
+  for (const auto& [written, clause, word] : words) {
+    if (written) return source.unsupported(place_of_word(source, word), clause);
   }
   return {};
 }
@@ -36,8 +45,9 @@ base::Result<DdlChange> parse_drop(const SourceText& source, const base::Catalog
   if (!tables && statement.remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) {
     return source.unsupported(0, "DROP of other things than tables and indexes");
   }
-  if (auto checked = refuse_words(source, {{cascades(statement.behavior), "CASCADE"},
-                                           {statement.concurrent != 0, "CONCURRENTLY"}});
+  if (auto checked =
+          refuse_words(source, {{cascades(statement.behavior), "CASCADE", "cascade"},
+                                {statement.concurrent != 0, "CONCURRENTLY", "concurrently"}});
       !checked) {
     return checked.error();
   }
@@ -67,8 +77,9 @@ base::Result<DdlChange> parse_drop(const SourceText& source, const base::Catalog
 
 base::Result<DdlChange> parse_truncate(const SourceText& source, const base::Catalog& catalog,
                                        const PgQuery__TruncateStmt& statement) {
-  if (auto checked = refuse_words(source, {{cascades(statement.behavior), "CASCADE"},
-                                           {statement.restart_seqs != 0, "RESTART"}});
+  if (auto checked =
+          refuse_words(source, {{cascades(statement.behavior), "CASCADE", "cascade"},
+                                {statement.restart_seqs != 0, "RESTART IDENTITY", "restart"}});
       !checked) {
     return checked.error();
   }

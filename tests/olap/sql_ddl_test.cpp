@@ -145,9 +145,8 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
 TEST(SqlDdlTest, ErrorsOfDropStandAtTheirPlace) {
   EXPECT_EQ(error_of("drop table nowhere"),
             "invalid argument: no such table \"nowhere\" (line 1, column 12: \"nowhere\")");
-  EXPECT_EQ(
-      error_of("drop table p,\n  public.\"Nowhere\", x"),
-      "invalid argument: no such table \"Nowhere\" (line 2, column 3: \"public.\"Nowhere\"\")");
+  EXPECT_EQ(error_of("drop table p,\n  public.\"Nowhere\", x"),
+            "invalid argument: no such table \"Nowhere\" (line 2, column 3: \"public.\")");
   EXPECT_EQ(error_of("drop index i"),
             "invalid argument: no such index \"i\" (line 1, column 12: \"i\")");
   EXPECT_THAT(error_of("drop table if exists a, other.b"),
@@ -157,7 +156,7 @@ TEST(SqlDdlTest, ErrorsOfDropStandAtTheirPlace) {
   EXPECT_THAT(error_of("drop index concurrently i"),
               HasSubstr("CONCURRENTLY is not supported yet (line 1, column 12"));
   EXPECT_THAT(error_of("truncate p restart identity"),
-              HasSubstr("RESTART is not supported yet (line 1, column 12"));
+              HasSubstr("RESTART IDENTITY is not supported yet (line 1, column 12"));
 }
 
 TEST(SqlDdlTest, TooManyColumnsAreRefusedBeforeTheyAreLookedAt) {

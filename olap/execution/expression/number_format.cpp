@@ -35,7 +35,8 @@ struct NumberPattern {
   size_t fraction_digits = 0;
   size_t first_zero = SIZE_MAX;  // which digit of the whole ones is the first 0
   bool has_point = false;
-  bool has_sign = false;  // S or MI
+  bool has_sign = false;   // S
+  bool has_minus = false;  // MI
   bool fills = true;
 };
 
@@ -63,9 +64,13 @@ void add_point(NumberPattern* pattern) {
   pattern->parts.push_back({PartKind::kPoint, '.'});
 }
 
+// MI may come twice.
 void add_sign(PartKind kind, NumberPattern* pattern) {
-  if (pattern->has_sign) fail_value("cannot use \"S\" or \"MI\" twice", "42601");
-  pattern->has_sign = true;
+  const bool is_sign = kind == PartKind::kSign;
+  if (pattern->has_sign || (is_sign && pattern->has_minus)) {
+    fail_value("cannot use \"S\" twice, or with \"MI\"", "42601");
+  }
+  (is_sign ? pattern->has_sign : pattern->has_minus) = true;
   pattern->parts.push_back({kind, '-'});
 }
 
@@ -211,7 +216,7 @@ class NumberWriter {
     if (sign_is_written_) return;
     sign_is_written_ = true;
     if (sign_leads_) result_ += digits_.negative ? '-' : '+';
-    if (pattern_.has_sign) return;
+    if (pattern_.has_sign || pattern_.has_minus) return;
     if (digits_.negative) {
       result_ += '-';
     } else if (pattern_.fills) {
@@ -302,11 +307,7 @@ void double_to_char(const RowArguments& a, CountedText* result) {
 class NumberReader {
  public:
   NumberReader(const NumberPattern& pattern, std::string_view text)
-      : pattern_(pattern), rest_(text) {
-    for (const PatternPart& part : pattern.parts) {
-      has_leading_sign_ = has_leading_sign_ || part.kind == PartKind::kSign;
-    }
-  }
+      : pattern_(pattern), rest_(text) {}
 
   // The number with its sign and point; "" without a digit.
   std::string read() {
@@ -377,14 +378,14 @@ class NumberReader {
     return true;
   }
 
-  // An S stands behind the last digit; without S or MI any character that is a sign may be it.
+  // An S stands directly behind a digit; an MI may be met before its turn.
   void take_sign_behind(bool was_read) {
-    if (has_leading_sign_ && was_read) {
+    if (pattern_.has_sign && was_read) {
       if (rest_.size() > 1 && is_sign(rest_[1])) {
         pass();
         sign_ = rest_.front();
       }
-    } else if (!was_read && !pattern_.has_sign && is_sign(rest_.front())) {
+    } else if (!was_read && pattern_.has_minus && is_sign(rest_.front())) {
       sign_ = rest_.front();
     }
   }
@@ -394,7 +395,6 @@ class NumberReader {
   std::string whole_;
   std::string fraction_;
   char sign_ = 0;
-  bool has_leading_sign_ = false;  // an S
   bool behind_point_ = false;
   bool full_ = false;  // the fraction, which drops a digit
 };

@@ -4,7 +4,9 @@
 // Hypothetical-set aggregates: rank, dense_rank, percent_rank and cume_dist of a row of constants,
 // which would stand somewhere in the group's order. They are counts of the rows before it.
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 

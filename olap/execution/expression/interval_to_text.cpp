@@ -1,6 +1,8 @@
 // to_char of intervals: fields of a span, each as it is in its part. What only a moment has, such
 // as the name of a month, is 22007.
 
+#include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "base/interval.h"

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -105,8 +107,37 @@ Result<DecimalText> split_decimal(std::string_view text) {
   return parts;
 }
 
+// "-1.5e2" as "-150"; nullopt without an exponent, or for what is no number.
+std::optional<std::string> without_exponent(std::string_view text) {
+  const std::string_view number = trimmed(text);
+  const size_t e = number.find_first_of("eE");
+  const bool follows = e != std::string_view::npos && e > 0;
+  if (!follows || !(is_digit(number[e - 1]) || number[e - 1] == '.')) return std::nullopt;
+  const auto parts = split_decimal(number.substr(0, e));
+  std::string_view written = number.substr(e + 1);
+  if (written.size() > 1 && written[0] == '+' && is_digit(written[1])) written.remove_prefix(1);
+  int64_t exponent = 0;
+  const char* const end = written.data() + written.size();
+  const std::from_chars_result read = std::from_chars(written.data(), end, exponent);
+  if (!parts || read.ptr != end || read.ec == std::errc::invalid_argument) return std::nullopt;
+  // Far beyond any DECIMAL, so that the number stays out of its range, unless it is 0.
+  constexpr int64_t kExponentMax = 1000;
+  if (read.ec != std::errc()) exponent = written.starts_with('-') ? -kExponentMax : kExponentMax;
+  exponent = std::clamp(exponent, -kExponentMax, kExponentMax);
+  std::string digits = fmt::format("{}{}", parts->integer, parts->fraction);
+  if (digits.find_first_not_of('0') == std::string::npos) return "0";
+  int64_t point = static_cast<int64_t>(parts->integer.size()) + exponent;
+  if (point < 0) digits.insert(0, static_cast<size_t>(-std::exchange(point, 0)), '0');
+  const auto place = static_cast<size_t>(point);
+  digits.resize(std::max(digits.size(), place), '0');
+  digits.insert(place, ".");
+  return (parts->negative ? "-" : "") + digits;
+}
+
 Result<Value> parse_decimal(const DataType& type, std::string_view text) {
-  const auto parts = split_decimal(text);
+  auto parts = split_decimal(text);
+  std::optional<std::string> plain;
+  if (!parts && (plain = without_exponent(text))) parts = split_decimal(*plain);
   if (!parts) return parts.error();
   if (parts->fraction.size() > type.scale) {
     return invalid(fmt::format("{} has {} digits after the point; {} keeps {}", quoted(text),

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/quoted.h"
 #include "base/utf8.h"
 #include "base/value.h"
@@ -186,8 +187,8 @@ void CsvTable::take_record(const CsvRecord& record) {
   }
   if (record.field_count() != header_.size()) {
     reject(record.line(), "",
-           fmt::format("{} fields; {} {} columns", record.field_count(), who_names(format_),
-                       header_.size()));
+           fmt::format("{}; {} {}", base::counted(record.field_count(), "field"),
+                       who_names(format_), base::counted(header_.size(), "column")));
     return;
   }
   // A rejected row's bytes are overwritten by the next.

@@ -21,16 +21,19 @@ constexpr std::string_view kFunctionNames[] = {
     "concat_ws", "format", "quote_ident", "quote_literal", "md5", "like", "regex_match",
     "regex_match_any_case", "regexp_replace", "regexp_count", "regexp_substr", "regexp_instr",
     "substring", "regexp_like", "like_escape", "similar_to_escape", "substring", "overlay",
-    "to_hex", "to_char", "to_char", "power", "sqrt", "exp", "ln", "log",
+    "to_hex", "to_number", "to_char", "to_char", "power", "sqrt", "exp", "ln", "log",
     "sign", "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan", "atan2", "sinh", "cosh",
-    "tanh", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "bit_and", "bit_or",
+    "tanh", "asinh", "acosh", "atanh", "sind", "cosd", "tand", "cotd", "asind", "acosd", "atand",
+    "atan2d", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "gcd", "lcm",
+    "min_scale", "bit_and", "bit_or",
     "bit_xor", "shift_left", "shift_right", "greatest", "least", "days_between",
     "micros_between", "extract", "make_date", "make_timestamp", "to_timestamp", "to_char",
     "to_timestamp",
     "interval_between", "age", "justify_hours", "justify_days", "justify_interval", "date_bin",
+    "date_trunc", "to_char",
     // clang-format on
 };
-static_assert(std::size(kFunctionNames) == static_cast<size_t>(Function::kDateBin) + 1);
+static_assert(std::size(kFunctionNames) == static_cast<size_t>(Function::kToCharInterval) + 1);
 
 }  // namespace
 

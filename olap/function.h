@@ -98,8 +98,9 @@ enum class Function : uint8_t {
   kSimilarSubstring,  // text, SIMILAR's pattern, its escape character; NULL if it does not match
   kOverlay,           // text, replacement, start, length
   kToHex,             // BIGINT: text
-  kToCharNumber,      // a number as text, pattern
-  kToCharDouble,      // DOUBLE, pattern
+  kToNumber,      // text, pattern, digits behind the point (literal BIGINT): DECIMAL(38, digits)
+  kToCharNumber,  // a number as text, pattern
+  kToCharDouble,  // DOUBLE, pattern
   // Functions of DOUBLEs (row_functions_number.cpp).
   kPower,
   kSqrt,
@@ -119,13 +120,27 @@ enum class Function : uint8_t {
   kSinh,
   kCosh,
   kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kSind,  // of angles in degrees (row_functions_degrees.cpp)
+  kCosd,
+  kTand,
+  kCotd,
+  kAsind,
+  kAcosd,
+  kAtand,
+  kAtan2d,
   kDegrees,
   kRadians,
   kWidthBucket,  // DOUBLE operand, low, high, BIGINT count: INT
   // Functions of BIGINTs; the results are BIGINT or INT.
   kGcd,
   kLcm,
-  kFactorial,  // BIGINT: DECIMAL(38,0)
+  kFactorial,   // BIGINT: DECIMAL(38,0)
+  kDecimalGcd,  // two of one DECIMAL(38,s): another
+  kDecimalLcm,
+  kMinScale,  // DECIMAL(38,s), s (literal BIGINT): INT
   kBitAnd,
   kBitOr,
   kBitXor,
@@ -149,7 +164,9 @@ enum class Function : uint8_t {
   kJustifyHours,
   kJustifyDays,
   kJustifyInterval,
-  kDateBin,  // INTERVAL, TIMESTAMP, TIMESTAMP origin: TIMESTAMP
+  kDateBin,           // INTERVAL, TIMESTAMP, TIMESTAMP origin: TIMESTAMP
+  kTruncateInterval,  // INTERVAL, field name (literal)
+  kToCharInterval,    // INTERVAL, pattern: text
 };
 
 // The name that EXPLAIN shows.

@@ -201,6 +201,11 @@ ExpressionPtr key_number(std::vector<Bound>* row) {
   return key;
 }
 
+base::Error beside_distinct(const SourceText& source, int64_t offset) {
+  return source.wrong(offset, "ORDER BY of an aggregate with DISTINCT takes only its arguments",
+                      "42P10");
+}
+
 }  // namespace
 
 bool is_aggregate(std::string_view function) {
@@ -464,14 +469,19 @@ base::Result<void> ExpressionBinder::bind_aggregate_order(const PgQuery__FuncCal
     if (!key) return key.error();
     auto sort = sort_key_of(source_, item);
     if (!sort) return sort.error();
-    if (aggregate->kind != AggregateKind::kStringAgg) continue;
+    if (aggregate->kind != AggregateKind::kStringAgg) {
+      // What it takes may have been cast since.
+      const bool own = equal(*key->expression, *aggregate->argument) ||
+                       same_expression(*item.node, *call.args[0]);
+      if (call.agg_distinct != 0 && !own) return beside_distinct(source_, key->offset);
+      continue;
+    }
     if (equal(*key->expression, *aggregate->argument)) {
       sort->column = 0;
     } else if (!is_literal(*key->expression) && equal(*key->expression, *aggregate->further[0])) {
       sort->column = 1;
     } else if (aggregate->distinct) {
-      return source_.wrong(
-          key->offset, "ORDER BY of an aggregate with DISTINCT takes only its arguments", "42P10");
+      return beside_distinct(source_, key->offset);
     } else {
       aggregate->further.push_back(std::move(key->expression));
       sort->column = static_cast<uint32_t>(aggregate->further.size());

@@ -101,6 +101,32 @@ std::string canonical_field(std::string field) {
   return found == kNames.end() ? field : std::string(found->second);
 }
 
+// The day's Julian number, and of a TIMESTAMP its time as a part of the day.
+BoundResult bind_julian_day(const Call& call, ExpressionPtr moment) {
+  constexpr int64_t kJulianOf1970 = 2'440'588;
+  const auto between = [&](Function function, const DataType& type, ExpressionPtr to,
+                           ExpressionPtr from) {
+    Expressions both;
+    both.push_back(std::move(to));
+    both.push_back(std::move(from));
+    return typed(make_function(function, type, std::move(both)), call.offset);
+  };
+  const bool is_date = moment->type == kDateType;
+  ExpressionPtr date = fold(cast_to(clone(*moment), kDateType));
+  Bound days = between(Function::kDaysBetween, kIntType, clone(*date),
+                       make_literal(kDateType, base::Value(base::Date{0})));
+  auto day = bind_operator(call.source, "+", call.offset, std::move(days),
+                           typed(make_literal(kBigIntType, base::Value(kJulianOf1970)), -1));
+  if (!day || is_date) return day;
+  Bound time = between(Function::kMicrosBetween, kBigIntType, std::move(moment),
+                       fold(cast_to(std::move(date), kTimestampType)));
+  time.expression = cast_to(std::move(time.expression), decimal_type(19, 0));
+  auto part = bind_operator(call.source, "/", call.offset, std::move(time),
+                            typed(make_literal(kBigIntType, base::Value(base::kMicrosPerDay)), -1));
+  if (!part) return part;
+  return bind_operator(call.source, "+", call.offset, *std::move(day), *std::move(part));
+}
+
 BoundResult bind_extract(Call call) {
   static const std::unordered_map<std::string_view, Function> kFields = {
       {"year", Function::kExtractYear},
@@ -122,7 +148,8 @@ BoundResult bind_extract(Call call) {
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
   const std::string field = canonical_field(field_name(call.arguments[0]));
   const auto found = kFields.find(field);
-  if (found == kFields.end() && !is_fractional(field)) {
+  const bool is_julian = field == "julian";
+  if (found == kFields.end() && !is_fractional(field) && !is_julian) {
     return no_field(call, field);
   }
   Expressions arguments;
@@ -134,6 +161,7 @@ BoundResult bind_extract(Call call) {
     if (call.name == "extract" && (*moment)->type == kDateType && is_time_of_day(field)) {
       return call.source.wrong(call.offset, fmt::format("a date has no \"{}\"", field), "0A000");
     }
+    if (is_julian) return bind_julian_day(call, *std::move(moment));
     if (found != kFields.end()) {
       arguments.push_back(*std::move(moment));
       return called(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);
@@ -157,6 +185,21 @@ BoundResult bind_date_part(Call call) {
   return called(cast_to(std::move(part->expression), kDoubleType), part->offset);
 }
 
+BoundResult bind_truncated_interval(Call call, const std::string& field) {
+  if (is_null_literal(*call.arguments[0].expression)) {
+    return called(make_null(kIntervalType), call.offset);
+  }
+  static const std::unordered_set<std::string_view> kFields = {
+      "millennium", "century", "decade", "year",   "quarter",      "month",       "week",
+      "day",        "hour",    "minute", "second", "milliseconds", "microseconds"};
+  if (!kFields.contains(field)) return no_field(call, field);
+  Expressions arguments;
+  arguments.push_back(std::move(call.arguments[1].expression));
+  arguments.push_back(make_literal(kTextType, base::Value(field)));
+  return called(make_function(Function::kTruncateInterval, kIntervalType, std::move(arguments)),
+                call.offset);
+}
+
 BoundResult bind_date_trunc(Call call) {
   static const std::unordered_map<std::string_view, Function> kDays = {
       {"millennium", Function::kTruncateMillennium},
@@ -174,6 +217,9 @@ BoundResult bind_date_trunc(Call call) {
       {"milliseconds", Function::kTruncateMillisecond}};
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
   const std::string field = canonical_field(field_name(call.arguments[0]));
+  if (call.arguments[1].expression->type == kIntervalType) {
+    return bind_truncated_interval(std::move(call), field);
+  }
   auto moment = moment_argument(call, &call.arguments[1]);
   if (!moment) return moment.error();
   if (is_null_literal(*call.arguments[0].expression)) {
@@ -274,6 +320,18 @@ BoundResult bind_overlaps(Call call) {
   return called(make_expression(kCase, kBooleanType, std::move(choice)), call.offset);
 }
 
+// There are no infinite ones.
+BoundResult bind_isfinite(Call call) {
+  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
+  if (call.arguments[0].expression->type != kIntervalType) {
+    auto moment = moment_argument(call, &call.arguments[0]);
+    if (!moment) return moment.error();
+    call.arguments[0].expression = *std::move(moment);
+  }
+  ExpressionPtr yes = make_literal(kBooleanType, base::Value(true));
+  return called(make_case(is_known(*call.arguments[0].expression), std::move(yes)), call.offset);
+}
+
 BoundResult bind_now(Call call) {
   if (!call.arguments.empty()) return call.wrong_count("no argument");
   return called(current_timestamp(call.source), call.offset);
@@ -313,7 +371,7 @@ BoundResult bind_to_date(Call call) {
   return typed(cast_to(std::move(moment->expression), kDateType), moment->offset);
 }
 
-// Of a moment, NULL where the pattern is empty, or of a number.
+// Of a moment or an interval, NULL where the pattern is empty, or of a number.
 BoundResult bind_to_char(Call call) {
   const bool number = call.arguments.size() == 2 && is_numeric(call.arguments[0].expression->type);
   if (!number) {
@@ -321,6 +379,12 @@ BoundResult bind_to_char(Call call) {
       ExpressionPtr& pattern = call.arguments[1].expression;
       pattern = fold(make_expression(ExpressionKind::kNullIf, kTextType, std::move(pattern),
                                      make_literal(kTextType, base::Value(std::string()))));
+    }
+    const bool span =
+        !call.arguments.empty() && call.arguments[0].expression->type == kIntervalType;
+    if (span) {
+      return bind_signature(std::move(call),
+                            {"to_char", Function::kToCharInterval, kTextType, "vt"});
     }
     return bind_signature(std::move(call), {"to_char", Function::kToChar, kTextType, "mt"});
   }
@@ -338,6 +402,7 @@ BoundResult bind_to_char(Call call) {
 const std::unordered_map<std::string_view, FunctionBinder>& binders_of_dates() {
   static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
       {"age", bind_age},
+      {"isfinite", bind_isfinite},
       {"now", bind_now},
       {"transaction_timestamp", bind_now},
       {"statement_timestamp", bind_now},

@@ -58,6 +58,7 @@ bool is_regression(std::string_view function);       // an expression over aggre
 // Their names, for hints.
 void add_aggregate_names(std::vector<std::string>* names);
 void add_window_function_names(std::vector<std::string>* names);
+bool is_hypothetical(std::string_view function);
 void add_regression_names(std::vector<std::string>* names);
 // The regression of a pair, whose y is `argument` and whose x is in `further`. `place` returns the
 // column of an aggregate.
@@ -195,6 +196,15 @@ class ExpressionBinder {
   // ordered_set_binder.cpp
   base::Result<void> bind_ordered_set(const PgQuery__FuncCall& call, std::string_view name,
                                       Aggregate* aggregate);
+  struct Hypothetical {
+    ExpressionPtr before;     // whether a row stands before it
+    ExpressionPtr beside;     // whether a row has its values
+    ExpressionPtr filter;     // which rows count
+    ExpressionPtr first_key;  // of the order
+  };
+  base::Result<Hypothetical> bind_hypothetical_row(const PgQuery__FuncCall& call,
+                                                   std::string_view name);
+  BoundResult bind_hypothetical(const PgQuery__FuncCall& call, std::string_view name);
   BoundResult bind_grouping(const PgQuery__GroupingFunc& call);
 
   // window_binder.cpp

@@ -1,4 +1,5 @@
-// A call of an SQL function while it is bound; shared by functions.cpp and date_functions.cpp.
+// A call of an SQL function while it is bound; shared by functions.cpp, date_functions.cpp,
+// number_functions.cpp and regex_calls.cpp.
 
 #pragma once
 
@@ -35,6 +36,9 @@ struct FunctionCall {
 // Makes the call's value and folds its constants.
 BoundResult called(ExpressionPtr expression, int64_t offset);
 
+// Whether the value is not NULL.
+ExpressionPtr is_known(const Expression& value);
+
 // These convert an argument to a text (untyped ones are texts already), a BIGINT, a number of any
 // type, a DATE or TIMESTAMP, or an INTERVAL. They fail with 42883 if it has another type.
 base::Result<ExpressionPtr> text_argument(const FunctionCall& call, Bound* argument);
@@ -60,6 +64,10 @@ using FunctionBinder = BoundResult (*)(FunctionCall);
 // The binder of a function of dates, timestamps and intervals; nullptr for other names.
 FunctionBinder find_date_function_binder(std::string_view name);
 std::vector<std::string> date_function_names();
+
+// The same of numbers.
+FunctionBinder find_number_function_binder(std::string_view name);
+std::vector<std::string> number_function_names();
 
 // Functions of regular expressions with optional arguments; nullptr for other names.
 inline constexpr std::array<std::string_view, 4> kRegexFunctionNames = {

@@ -1,7 +1,6 @@
 // bind_function of operators.h.
 
 #include <algorithm>
-#include <numbers>
 #include <span>
 #include <unordered_map>
 
@@ -17,6 +16,10 @@ namespace diptych::olap {
 
 BoundResult called(ExpressionPtr expression, int64_t offset) {
   return Bound{fold(std::move(expression)), false, offset};
+}
+
+ExpressionPtr is_known(const Expression& value) {
+  return fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(value)));
 }
 
 // The argument as text; untyped ones are texts already.
@@ -142,6 +145,17 @@ BoundResult bind_substring_by_pattern(Call call, Function function) {
   return called(std::move(result), call.offset);
 }
 
+// In bytes of eight bits.
+BoundResult bind_bit_length(Call call) {
+  auto bytes = bind_text_function(std::move(call), Function::kLength, kIntType);
+  if (!bytes) return bytes;
+  const int64_t offset = bytes->offset;
+  ExpressionPtr eight = make_literal(kIntType, base::Value(int64_t{8}));
+  return called(make_expression(ExpressionKind::kMultiply, kIntType, std::move(bytes->expression),
+                                std::move(eight)),
+                offset);
+}
+
 BoundResult bind_substring(Call call) {
   if (call.arguments.size() < 2 || call.arguments.size() > 3) {
     return call.wrong_count("2 or 3 arguments");
@@ -185,87 +199,6 @@ BoundResult bind_ascii(Call call) {
   return ascii;
 }
 
-BoundResult bind_abs(Call call) {
-  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
-  auto number = number_argument(call, &call.arguments[0]);
-  if (!number) return number.error();
-  const DataType type = (*number)->type;
-  Expressions arguments;
-  arguments.push_back(*std::move(number));
-  return called(make_function(Function::kAbs, type, std::move(arguments)), call.offset);
-}
-
-BoundResult bind_floor_or_ceil(Call call, Function function) {
-  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
-  auto number = number_argument(call, &call.arguments[0]);
-  if (!number) return number.error();
-  if (is_integer((*number)->type)) return called(*std::move(number), call.offset);
-  DataType type = (*number)->type;
-  if (type.kind == TypeKind::kDecimal) {
-    // One digit more than before the point: 9.5 rounds up to 10.
-    type = decimal_type(static_cast<unsigned>(type.precision - type.scale + 1), 0);
-  }
-  Expressions arguments;
-  arguments.push_back(*std::move(number));
-  return called(make_function(function, type, std::move(arguments)), call.offset);
-}
-
-// A numeric to digits that are no literal: it keeps its scale, with zeros at the end.
-BoundResult bind_round_by_row(Call call, Function function) {
-  auto number = number_argument(call, &call.arguments[0]);
-  if (!number) return number.error();
-  if ((*number)->type.kind == TypeKind::kDouble) {
-    return call.source.unsupported(call.arguments[1].offset,
-                                   "rounding a DOUBLE to digits that are no literal");
-  }
-  auto digits = integer_argument(call, &call.arguments[1]);
-  if (!digits) return digits.error();
-  const DataType type = decimal_type(kWideDecimalDigitsMax, as_decimal(**number).scale);
-  Expressions arguments;
-  arguments.push_back(cast_to(*std::move(number), type));
-  arguments.push_back(*std::move(digits));
-  return called(make_function(function, type, std::move(arguments)), call.offset);
-}
-
-BoundResult bind_round(Call call, Function function) {
-  if (call.arguments.empty() || call.arguments.size() > 2) {
-    return call.wrong_count("1 or 2 arguments");
-  }
-  int64_t digits = 0;
-  if (call.arguments.size() == 2) {
-    // Only of decimals are there digits: a text is one, with as many as are written.
-    auto adopted = adopt_type(call.source, decimal_type(1, 0), &call.arguments[0]);
-    if (!adopted) return adopted.error();
-    const Bound& argument = call.arguments[1];
-    const auto* literal = std::get_if<int64_t>(&argument.expression->literal);
-    if (literal == nullptr) return bind_round_by_row(std::move(call), function);
-    if (*literal < -int64_t{kWideDecimalDigitsMax} || *literal > kWideDecimalDigitsMax) {
-      return call.source.unsupported(argument.offset, "rounding to such a number of digits");
-    }
-    digits = *literal;
-  }
-  auto number = number_argument(call, &call.arguments[0]);
-  if (!number) return number.error();
-  if (is_integer((*number)->type) && digits < 0) {
-    const DataType decimal = as_decimal(**number);
-    *number = cast_to(*std::move(number), decimal);
-  }
-  DataType type = (*number)->type;
-  if (is_integer(type) || (type.kind == TypeKind::kDecimal && digits >= type.scale)) {
-    return called(*std::move(number), call.offset);  // nothing to round
-  }
-  if (type.kind == TypeKind::kDecimal) {
-    const auto scale = static_cast<unsigned>(std::max<int64_t>(digits, 0));
-    const auto whole = static_cast<unsigned>(type.precision - type.scale + 1);
-    type = decimal_type(
-        std::max(whole, static_cast<unsigned>(std::max<int64_t>(1 - digits, 0))) + scale, scale);
-  }
-  Expressions arguments;
-  arguments.push_back(*std::move(number));
-  arguments.push_back(make_literal(kBigIntType, base::Value(digits)));
-  return called(make_function(function, type, std::move(arguments)), call.offset);
-}
-
 constexpr Signature kSignatures[] = {
     {"length", Function::kCharLength, kIntType, "t"},
     {"char_length", Function::kCharLength, kIntType, "t"},
@@ -306,6 +239,17 @@ constexpr Signature kSignatures[] = {
     {"sinh", Function::kSinh, kDoubleType, "d"},
     {"cosh", Function::kCosh, kDoubleType, "d"},
     {"tanh", Function::kTanh, kDoubleType, "d"},
+    {"asinh", Function::kAsinh, kDoubleType, "d"},
+    {"acosh", Function::kAcosh, kDoubleType, "d"},
+    {"atanh", Function::kAtanh, kDoubleType, "d"},
+    {"sind", Function::kSind, kDoubleType, "d"},
+    {"cosd", Function::kCosd, kDoubleType, "d"},
+    {"tand", Function::kTand, kDoubleType, "d"},
+    {"cotd", Function::kCotd, kDoubleType, "d"},
+    {"asind", Function::kAsind, kDoubleType, "d"},
+    {"acosd", Function::kAcosd, kDoubleType, "d"},
+    {"atand", Function::kAtand, kDoubleType, "d"},
+    {"atan2d", Function::kAtan2d, kDoubleType, "dd"},
     {"degrees", Function::kDegrees, kDoubleType, "d"},
     {"radians", Function::kRadians, kDoubleType, "d"},
     {"width_bucket", Function::kWidthBucket, kIntType, "dddi"},
@@ -317,41 +261,6 @@ constexpr Signature kSignatures[] = {
     {"date_bin", Function::kDateBin, kTimestampType, "vmm"},
     {"quote_ident", Function::kQuoteIdentifier, kTextType, "t"},
 };
-
-// DOUBLE, but of a DECIMAL a DECIMAL.
-BoundResult bind_sign(Call call) {
-  const bool is_exact =
-      call.arguments.size() == 1 && call.arguments[0].expression->type.kind == TypeKind::kDecimal;
-  auto sign = bind_signature(std::move(call), {"sign", Function::kSign, kDoubleType, "d"});
-  if (sign && is_exact) sign->expression = cast_to(std::move(sign->expression), decimal_type(1, 0));
-  return sign;
-}
-
-// log(x) is decadic; log(b, x) to the base b, and NULL where one of them is, whatever the other.
-BoundResult bind_log(Call call) {
-  if (call.arguments.size() != 2) {
-    return bind_signature(std::move(call), {"log", Function::kLog10, kDoubleType, "d"});
-  }
-  Expressions quotient;
-  Expressions tests;
-  for (Bound& argument : call.arguments) {
-    auto number = argument_of(call, 'd', &argument);
-    if (!number) return number.error();
-    if ((*number)->nullable) {
-      tests.push_back(
-          fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(**number))));
-    }
-    Expressions one;
-    one.push_back(*std::move(number));
-    quotient.push_back(make_function(Function::kLn, kDoubleType, std::move(one)));
-  }
-  std::swap(quotient[0], quotient[1]);
-  ExpressionPtr result = make_expression(ExpressionKind::kDivide, kDoubleType, std::move(quotient));
-  if (!tests.empty()) {
-    result = make_case(conjunction(std::move(tests)), fold(std::move(result)));
-  }
-  return called(std::move(result), call.offset);
-}
 
 // A value as concat() writes it: a BOOLEAN as t or f.
 ExpressionPtr written_text(ExpressionPtr value) {
@@ -417,6 +326,27 @@ BoundResult bind_format(Call call) {
   return Bound{std::move(result), false, call.offset};
 }
 
+// Halves of halves, as joined_texts().
+ExpressionPtr summed(std::span<ExpressionPtr> numbers) {
+  if (numbers.size() == 1) return std::move(numbers[0]);
+  const size_t half = numbers.size() / 2;
+  return fold(make_expression(ExpressionKind::kAdd, kIntType, summed(numbers.first(half)),
+                              summed(numbers.subspan(half))));
+}
+
+// num_nulls() and num_nonnulls() of values of any types.
+BoundResult bind_null_count(Call call) {
+  if (call.arguments.empty()) return call.wrong_count("1 argument or more");
+  const auto number = [](int64_t value) { return make_literal(kIntType, base::Value(value)); };
+  const int64_t of_null = call.name == "num_nulls" ? 1 : 0;
+  Expressions counted;
+  for (Bound& argument : call.arguments) {
+    counted.push_back(
+        fold(make_case(is_known(*argument.expression), number(1 - of_null), number(of_null))));
+  }
+  return called(summed(counted), call.offset);
+}
+
 // Of any value, as a cast to TEXT writes it; quote_nullable() makes NULL the word.
 BoundResult bind_quote(Call call) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
@@ -428,84 +358,6 @@ BoundResult bind_quote(Call call) {
                              make_literal(kTextType, base::Value(std::string("NULL"))));
   }
   return called(std::move(quoted), call.offset);
-}
-
-// Of two INTs an INT.
-BoundResult bind_divisor(Call call, const Signature& signature) {
-  if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  const auto narrow = [](const Bound& argument) {
-    return argument.untyped || argument.expression->type.kind == TypeKind::kInt;
-  };
-  const bool ints = narrow(call.arguments[0]) && narrow(call.arguments[1]);
-  auto result = bind_signature(std::move(call), signature);
-  if (!result || !ints) return result;
-  return called(cast_to(std::move(result->expression), kIntType), result->offset);
-}
-
-BoundResult bind_mod(Call call) {
-  if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  return bind_operator(call.source, "%", call.offset, std::move(call.arguments[0]),
-                       std::move(call.arguments[1]));
-}
-
-// div(a, b): how often b is in a, of exact numbers.
-BoundResult bind_div(Call call) {
-  if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  for (Bound& argument : call.arguments) {
-    // A text has as many digits as are written.
-    auto adopted = adopt_type(call.source, decimal_type(1, 0), &argument);
-    if (!adopted) return adopted.error();
-    auto number = number_argument(call, &argument);
-    if (!number) return number.error();
-    if ((*number)->type.kind == TypeKind::kDouble) return call.wrong_type({*std::move(number)});
-    argument.expression = *std::move(number);
-  }
-  Bound& a = call.arguments[0];
-  Bound& b = call.arguments[1];
-  if (!is_integer(a.expression->type) || !is_integer(b.expression->type)) {
-    // Without the rest, whatever number of digits the quotient has.
-    auto rest = bind_operator(call.source, "%", call.offset, copy_of(a), copy_of(b));
-    if (!rest) return rest;
-    auto whole = bind_operator(call.source, "-", call.offset, std::move(a), *std::move(rest));
-    if (!whole) return whole;
-    a = *std::move(whole);
-  }
-  const bool integers = is_integer(a.expression->type) && is_integer(b.expression->type);
-  auto quotient = bind_operator(call.source, "/", call.offset, std::move(a), std::move(b));
-  if (!quotient) return quotient;
-  if (integers) {
-    const DataType decimal = as_decimal(*quotient->expression);
-    return called(cast_to(std::move(quotient->expression), decimal), call.offset);
-  }
-  call.arguments.clear();
-  call.arguments.push_back(*std::move(quotient));
-  return bind_round(std::move(call), Function::kTruncate);
-}
-
-BoundResult bind_factorial(Call call) {
-  return bind_signature(std::move(call), {"factorial", Function::kFactorial,
-                                          decimal_type(kWideDecimalDigitsMax, 0), "i"});
-}
-
-BoundResult bind_pi(Call call) {
-  if (!call.arguments.empty()) return call.wrong_count("no argument");
-  return called(make_literal(kDoubleType, base::Value(std::numbers::pi)), call.offset);
-}
-
-BoundResult bind_to_hex(Call call) {
-  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
-  const bool narrow = call.arguments[0].expression->type.kind == TypeKind::kInt;
-  auto number = integer_argument(call, &call.arguments[0]);
-  if (!number) return number.error();
-  Expressions arguments;
-  arguments.push_back(*std::move(number));
-  if (narrow) {
-    arguments.push_back(make_literal(kBigIntType, base::Value(int64_t{UINT32_MAX})));
-    ExpressionPtr low = make_function(Function::kBitAnd, kBigIntType, std::move(arguments));
-    arguments.clear();
-    arguments.push_back(std::move(low));
-  }
-  return called(make_function(Function::kToHex, kTextType, std::move(arguments)), call.offset);
 }
 
 // overlay(text PLACING part FROM start [FOR length])
@@ -526,36 +378,18 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
       {"ascii", bind_ascii},
       {"octet_length",
        [](Call c) { return bind_text_function(std::move(c), Function::kLength, kIntType); }},
+      {"bit_length", bind_bit_length},
+      {"num_nulls", bind_null_count},
+      {"num_nonnulls", bind_null_count},
       {"upper",
        [](Call c) { return bind_text_function(std::move(c), Function::kUpper, kTextType); }},
       {"lower",
        [](Call c) { return bind_text_function(std::move(c), Function::kLower, kTextType); }},
-      {"abs", bind_abs},
-      {"round", [](Call c) { return bind_round(std::move(c), Function::kRound); }},
-      {"trunc", [](Call c) { return bind_round(std::move(c), Function::kTruncate); }},
-      {"log", bind_log},
-      {"sign", bind_sign},
       {"concat", bind_concat},
       {"concat_ws", bind_concat_ws},
-      {"floor", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kFloor); }},
-      {"ceil", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
-      {"ceiling", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
       {"format", bind_format},
       {"quote_literal", bind_quote},
       {"quote_nullable", bind_quote},
-      {"gcd",
-       [](Call c) {
-         return bind_divisor(std::move(c), {"gcd", Function::kGcd, kBigIntType, "ii"});
-       }},
-      {"lcm",
-       [](Call c) {
-         return bind_divisor(std::move(c), {"lcm", Function::kLcm, kBigIntType, "ii"});
-       }},
-      {"mod", bind_mod},
-      {"div", bind_div},
-      {"factorial", bind_factorial},
-      {"pi", bind_pi},
-      {"to_hex", bind_to_hex},
       {"overlay", bind_overlay},
   };
   return kBinders;
@@ -565,6 +399,7 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
 
 bool is_function(std::string_view name) {
   return binders().contains(name) || find_date_function_binder(name) != nullptr ||
+         find_number_function_binder(name) != nullptr ||
          find_regex_function_binder(name) != nullptr ||
          std::any_of(std::begin(kSignatures), std::end(kSignatures),
                      [&](const Signature& signature) { return signature.name == name; });
@@ -572,6 +407,7 @@ bool is_function(std::string_view name) {
 
 std::vector<std::string> function_names() {
   std::vector<std::string> names = date_function_names();
+  for (std::string& name : number_function_names()) names.push_back(std::move(name));
   for (const std::string_view name : kRegexFunctionNames) names.emplace_back(name);
   for (const Signature& signature : kSignatures) names.emplace_back(signature.name);
   for (const auto& [name, binder] : binders()) names.emplace_back(name);
@@ -586,6 +422,9 @@ BoundResult bind_function(const SourceText& source, std::string_view name, int64
     }
   }
   if (const FunctionBinder binder = find_date_function_binder(name)) {
+    return binder(FunctionCall{source, name, offset, std::move(arguments)});
+  }
+  if (const FunctionBinder binder = find_number_function_binder(name)) {
     return binder(FunctionCall{source, name, offset, std::move(arguments)});
   }
   if (const FunctionBinder binder = find_regex_function_binder(name)) {

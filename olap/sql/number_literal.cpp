@@ -42,6 +42,29 @@ KeptDigits within_decimal(std::string_view digits) {
   return {kept, dropped};
 }
 
+// A number with a point, or beyond BIGINT, has as many digits as are written.
+BoundResult bind_decimal(const SourceText& source, std::string_view sign, std::string_view digits,
+                         int64_t offset) {
+  const auto [kept, dropped] = within_decimal(digits);
+  const size_t point = kept.find('.');
+  const size_t scale = point == kept.npos ? 0 : kept.size() - point - 1;
+  const size_t written = std::max<size_t>(kept.size() - (point != kept.npos ? 1 : 0), 1);
+  const size_t precision = scale == kWideDecimalDigitsMax && point <= 1 ? scale : written;
+  if (precision > kWideDecimalDigitsMax) {  // not a DOUBLE: it would equal numbers that it is not
+    return source.wrong(
+        offset,
+        fmt::format("a number of more than {} digits is out of range", kWideDecimalDigitsMax),
+        "22003");
+  }
+  const base::DataType type =
+      decimal_type(static_cast<unsigned>(precision), static_cast<unsigned>(scale));
+  auto value = base::parse_value(type, fmt::format("{}{}", sign, kept));
+  if (!value) return source.wrong(offset, value.error().message, value.error().state);
+  Bound bound = typed(make_literal(type, *std::move(value)), offset);
+  if (dropped) bound.dropped_sign = sign.empty() ? 1 : -1;
+  return bound;
+}
+
 }  // namespace
 
 BoundResult bind_number(const SourceText& source, std::string_view number, int64_t offset) {
@@ -52,26 +75,8 @@ BoundResult bind_number(const SourceText& source, std::string_view number, int64
       return typed(make_literal(type, *std::move(integer)), offset);
     }
   }
-  // A number with a point has as many digits as are written; one with an exponent is DOUBLE.
-  const auto [kept, dropped] = within_decimal(digits);
-  const size_t point = kept.find('.');
-  const size_t scale = point == kept.npos ? 0 : kept.size() - point - 1;
-  const size_t written = std::max<size_t>(kept.size() - (point != kept.npos ? 1 : 0), 1);
-  const size_t precision = scale == kWideDecimalDigitsMax && point <= 1 ? scale : written;
-  if (precision <= kWideDecimalDigitsMax) {
-    const base::DataType type =
-        decimal_type(static_cast<unsigned>(precision), static_cast<unsigned>(scale));
-    if (auto value = base::parse_value(type, fmt::format("{}{}", sign, kept))) {
-      Bound bound = typed(make_literal(type, *std::move(value)), offset);
-      if (dropped) bound.dropped_sign = sign.empty() ? 1 : -1;
-      return bound;
-    }
-  } else if (is_plain(digits)) {  // not a DOUBLE: it would equal numbers that it is not
-    return source.wrong(
-        offset,
-        fmt::format("a number of more than {} digits is out of range", kWideDecimalDigitsMax),
-        "22003");
-  }
+  if (is_plain(digits)) return bind_decimal(source, sign, digits, offset);
+  // With an exponent it is DOUBLE.
   auto value = base::parse_value(kDoubleType, number);
   if (!value) return source.wrong(offset, value.error().message, value.error().state);
   return typed(make_literal(kDoubleType, *std::move(value)), offset);

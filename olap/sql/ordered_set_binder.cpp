@@ -1,12 +1,67 @@
 // Ordered-set aggregates of ExpressionBinder: percentile_cont, percentile_disc and mode, with
 // WITHIN GROUP (ORDER BY value). What is in front of it is a fraction that is a constant.
+//
+// Hypothetical-set aggregates: rank, dense_rank, percent_rank and cume_dist of a row of constants,
+// which would stand somewhere in the group's order. They are counts of the rows before it.
+
+#include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
+namespace {
+
+ExpressionPtr truth(ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
+  return fold(make_expression(kind, kBooleanType, std::move(a), std::move(b)));
+}
+
+ExpressionPtr null_test(ExpressionKind kind, const Expression& value) {
+  return fold(make_expression(kind, kBooleanType, clone(value)));
+}
+
+// Whether a row's key stands before the constant; where it does not, false or NULL.
+ExpressionPtr stands_before(const Expression& key, const Expression& constant,
+                            const SortKey& order) {
+  using enum ExpressionKind;
+  if (is_null_literal(constant)) {
+    if (!order.nulls_first) return null_test(kIsNotNull, key);
+    return make_literal(kBooleanType, base::Value(false));
+  }
+  ExpressionPtr before = truth(order.descending ? kGreater : kLess, clone(key), clone(constant));
+  if (!order.nulls_first) return before;
+  return truth(kOr, null_test(kIsNull, key), std::move(before));
+}
+
+ExpressionPtr stands_beside(const Expression& key, const Expression& constant) {
+  if (is_null_literal(constant)) return null_test(ExpressionKind::kIsNull, key);
+  return truth(ExpressionKind::kEqual, clone(key), clone(constant));
+}
+
+ExpressionPtr plus_one(ExpressionPtr number) {
+  return fold(make_expression(ExpressionKind::kAdd, kBigIntType, std::move(number),
+                              make_literal(kBigIntType, base::Value(int64_t{1}))));
+}
+
+ExpressionPtr share_of(ExpressionPtr part, ExpressionPtr whole) {
+  return fold(make_expression(ExpressionKind::kDivide, kDoubleType,
+                              cast_to(std::move(part), kDoubleType),
+                              cast_to(std::move(whole), kDoubleType)));
+}
+
+constexpr std::array<std::string_view, 4> kHypothetical = {"rank", "dense_rank", "percent_rank",
+                                                           "cume_dist"};
+
+}  // namespace
+
+bool is_hypothetical(std::string_view function) {
+  return std::find(kHypothetical.begin(), kHypothetical.end(), function) != kHypothetical.end();
+}
 
 base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& call,
                                                       std::string_view name, Aggregate* aggregate) {
@@ -57,6 +112,112 @@ base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& c
   }
   aggregate->further.push_back(std::move(literal));
   return {};
+}
+
+// The places of the constants among the group's rows, and FILTER.
+base::Result<ExpressionBinder::Hypothetical> ExpressionBinder::bind_hypothetical_row(
+    const PgQuery__FuncCall& call, std::string_view name) {
+  using enum ExpressionKind;
+  Hypothetical row;
+  // Column by column, from the last: before it, or beside it and before the rest.
+  for (size_t i = call.n_args; i-- > 0;) {
+    const PgQuery__SortBy& item = *call.agg_order[i]->sort_by;
+    auto key = dispatch(*item.node);
+    if (!key) return key.error();
+    auto constant = dispatch(*call.args[i]);
+    if (!constant) return constant.error();
+    const int64_t place = constant->offset;
+    auto order = sort_key_of(source_, item);
+    if (!order) return order.error();
+    std::array<Bound*, 2> both = {&*key, &*constant};
+    const std::string what = fmt::format("{}() WITHIN GROUP", name);
+    if (auto type = unify(source_, what, call.location, both); !type) return type.error();
+    if (!is_literal(*constant->expression) && !is_null_literal(*constant->expression)) {
+      return source_.unsupported(place, "a hypothetical value that is not a constant");
+    }
+    const Expression& value = *constant->expression;
+    ExpressionPtr before = stands_before(*key->expression, value, *order);
+    ExpressionPtr beside = stands_beside(*key->expression, value);
+    if (row.before != nullptr) {
+      before = truth(kOr, std::move(before), truth(kAnd, clone(*beside), std::move(row.before)));
+      beside = truth(kAnd, std::move(beside), std::move(row.beside));
+    }
+    row.before = std::move(before);
+    row.beside = std::move(beside);
+    row.first_key = std::move(key->expression);
+  }
+  row.filter = make_literal(kBooleanType, base::Value(true));
+  if (call.agg_filter == nullptr) return row;
+  auto filter = dispatch(*call.agg_filter);
+  if (!filter) return filter.error();
+  auto condition = as_predicate(source_, "FILTER", *std::move(filter));
+  if (!condition) return condition.error();
+  row.filter = *std::move(condition);
+  return row;
+}
+
+BoundResult ExpressionBinder::bind_hypothetical(const PgQuery__FuncCall& call,
+                                                std::string_view name) {
+  const int64_t offset = call.location;
+  if (call.over != nullptr) {
+    return source_.unsupported(offset, fmt::format("OVER of {}() WITHIN GROUP", name));
+  }
+  if (call.n_args != call.n_agg_order) {
+    return source_.wrong(
+        offset, fmt::format("{}() takes as many values as WITHIN GROUP orders by", name), "42883");
+  }
+  if (name == "dense_rank" && call.n_args > 1) {
+    return source_.unsupported(offset, "dense_rank() WITHIN GROUP of several values");
+  }
+  const bool within = std::exchange(in_aggregate_, true);
+  auto row = bind_hypothetical_row(call, name);
+  in_aggregate_ = within;
+  if (!row) return row.error();
+  base::Result<void> placed;
+  const auto count = [&](ExpressionPtr condition, ExpressionPtr value, AggregateKind kind) {
+    Aggregate aggregate;
+    aggregate.kind = kind;
+    aggregate.type = kBigIntType;
+    aggregate.argument = make_case(
+        truth(ExpressionKind::kAnd, clone(*row->filter), std::move(condition)), std::move(value));
+    auto column = place_aggregate(std::move(aggregate), name, offset);
+    if (column) return *std::move(column);
+    placed = column.error();
+    return make_null(kBigIntType);
+  };
+  const auto rows_where = [&](ExpressionPtr condition) {
+    return count(std::move(condition), make_literal(kBigIntType, base::Value(int64_t{1})),
+                 AggregateKind::kCount);
+  };
+  const auto all_rows = [&] { return rows_where(make_literal(kBooleanType, base::Value(true))); };
+  ExpressionPtr place;
+  if (name == "rank") {
+    place = plus_one(rows_where(std::move(row->before)));
+  } else if (name == "dense_rank") {
+    // NULL is a value, too, of those before.
+    ExpressionPtr null = truth(ExpressionKind::kAnd, clone(*row->before),
+                               null_test(ExpressionKind::kIsNull, *row->first_key));
+    ExpressionPtr values =
+        count(std::move(row->before), std::move(row->first_key), AggregateKind::kCountDistinct);
+    const auto number = [](int64_t value) { return make_literal(kBigIntType, base::Value(value)); };
+    ExpressionPtr any = truth(ExpressionKind::kGreater, rows_where(std::move(null)), number(0));
+    null = fold(make_case(std::move(any), number(1), number(0)));
+    place = plus_one(fold(
+        make_expression(ExpressionKind::kAdd, kBigIntType, std::move(values), std::move(null))));
+  } else if (name == "percent_rank") {
+    ExpressionPtr all = all_rows();
+    ExpressionPtr none = truth(ExpressionKind::kEqual, clone(*all),
+                               make_literal(kBigIntType, base::Value(int64_t{0})));
+    place = fold(make_case(std::move(none), make_literal(kDoubleType, base::Value(0.0)),
+                           share_of(rows_where(std::move(row->before)), std::move(all))));
+  } else {
+    ExpressionPtr until =
+        truth(ExpressionKind::kOr, std::move(row->before), std::move(row->beside));
+    ExpressionPtr standing = plus_one(rows_where(std::move(until)));
+    place = share_of(std::move(standing), plus_one(all_rows()));
+  }
+  if (!placed) return placed.error();
+  return Bound{std::move(place), false, offset};
 }
 
 }  // namespace diptych::olap

@@ -436,6 +436,30 @@ int64_t place_in_using(const SourceText& source, int64_t offset, std::string_vie
   return offset;
 }
 
+int64_t place_of_word(const SourceText& source, std::string_view word) {
+  const auto scanned = scan(source);
+  if (!scanned) return 0;
+  const std::span tokens((*scanned)->tokens, (*scanned)->n_tokens);
+  for (size_t i = tokens.size(); i-- > 0;) {
+    const auto length = static_cast<size_t>(tokens[i]->end - tokens[i]->start);
+    if (is_written_as(std::string_view(source.sql()).substr(tokens[i]->start, length), word)) {
+      return tokens[i]->start;
+    }
+  }
+  return 0;
+}
+
+int64_t place_in_list(const SourceText& source, size_t first_token, size_t item) {
+  const auto scanned = scan(source);
+  if (!scanned) return 0;
+  const std::span tokens((*scanned)->tokens, (*scanned)->n_tokens);
+  for (size_t i = first_token; i < tokens.size(); ++i) {
+    if (item == 0) return tokens[i]->start;
+    if (tokens[i]->token == PG_QUERY__TOKEN__ASCII_44) --item;
+  }
+  return 0;
+}
+
 std::string construct_name(const Node& node) {
   switch (node.node_case) {
     case PG_QUERY__NODE__NODE_PARAM_REF: return "a parameter ($1)";

@@ -87,6 +87,13 @@ int64_t set_operation_before(const SourceText& source, int64_t offset);
 // tree does not have it. The offset where it is not found, as of NATURAL.
 int64_t place_in_using(const SourceText& source, int64_t offset, std::string_view name);
 
+// The place of the word where it stands last; 0 where it is not found.
+int64_t place_of_word(const SourceText& source, std::string_view word);
+
+// The place of an item of a list with commas, from 0, whose first one begins with this token of the
+// statement; 0 where it is not found. The tree has no places of names that are dropped.
+int64_t place_in_list(const SourceText& source, size_t first_token, size_t item);
+
 // The construct's name for people, e.g. "window function", for "... is not supported yet".
 std::string construct_name(const Node& node);
 

@@ -92,6 +92,26 @@ TEST(ValueText, DecimalsPrintWithTheirScale) {
   EXPECT_EQ(decimal_to_string(least, 4), "-17014118346046923173168730371588410.5728");
 }
 
+TEST(ValueText, DecimalsMayHaveAnExponent) {
+  EXPECT_EQ(parsed(kDecimal5_2, "1e2"), Value(DecimalValue{10000, 2}));
+  EXPECT_EQ(parsed(kDecimal5_2, " -12.5E+1 "), Value(DecimalValue{-12500, 2}));
+  EXPECT_EQ(parsed(kDecimal5_2, ".0012e4"), Value(DecimalValue{1200, 2}));
+  EXPECT_EQ(parsed(kDecimal5_2, "12300e-4"), Value(DecimalValue{123, 2}));
+  EXPECT_EQ(parsed(kDecimal5_2, "500e-2"), Value(DecimalValue{500, 2}));
+  EXPECT_EQ(parsed(kDecimal5_2, "0.00e99999999999999999999"), Value(DecimalValue{0, 2}));
+  EXPECT_EQ(parse_error(kDecimal5_2, "1e3"),
+            "\"1e3\" is out of range for DECIMAL(5,2): at most 3 digits before the point");
+  EXPECT_EQ(parse_error(kDecimal5_2, "1e99999999999999999999"),
+            "\"1e99999999999999999999\" is out of range for DECIMAL(5,2): at most 3 digits before "
+            "the point");
+  EXPECT_EQ(parse_error(kDecimal5_2, "1e-3"),
+            "\"1e-3\" has 3 digits after the point; DECIMAL(5,2) keeps 2");
+  for (const char* text : {"e2", "1e", "1e+", "1e+-2", "1e2.5", "1e2e3", ".e1", "1 e2"}) {
+    EXPECT_EQ(parse_error(kDecimal5_2, text),
+              "\"" + std::string(text) + "\" is not a decimal number");
+  }
+}
+
 TEST(ValueText, DecimalsAreNeverRounded) {
   EXPECT_EQ(parsed(kDecimal5_2, "1.500"), Value(DecimalValue{150, 2}));
   EXPECT_EQ(parsed(kDecimal5_2, ".5"), Value(DecimalValue{50, 2}));
@@ -100,7 +120,6 @@ TEST(ValueText, DecimalsAreNeverRounded) {
             "\"1.234\" has 3 digits after the point; DECIMAL(5,2) keeps 2");
   EXPECT_EQ(parse_error(kDecimal5_2, "1000"),
             "\"1000\" is out of range for DECIMAL(5,2): at most 3 digits before the point");
-  EXPECT_EQ(parse_error(kDecimal5_2, "1e2"), "\"1e2\" is not a decimal number");
   EXPECT_EQ(parse_error(kDecimal5_2, "."), "\".\" is not a decimal number");
   EXPECT_EQ(parse_error(kDecimal5_2, "-"), "\"-\" is not a decimal number");
   EXPECT_EQ(parse_error(kDecimal5_2, "1.2.3"), "\"1.2.3\" is not a decimal number");

@@ -134,6 +134,9 @@ TEST(CsvTable, WithoutAHeaderFieldsAreTheTablesColumnsInOrder) {
   const auto short_row = read("1,n\n", format);
   ASSERT_TRUE(short_row.ok());
   EXPECT_EQ(short_row->rejections_to_string(), "line 1: 2 fields; the table has 4 columns\n");
+  const auto shortest_row = read("1\n", format);
+  ASSERT_TRUE(shortest_row.ok());
+  EXPECT_EQ(shortest_row->rejections_to_string(), "line 1: 1 field; the table has 4 columns\n");
 }
 
 TEST(CsvTable, ColumnsThatAreGivenStandInTheHeadersPlace) {
@@ -144,6 +147,10 @@ TEST(CsvTable, ColumnsThatAreGivenStandInTheHeadersPlace) {
   const auto long_row = read("2.5,1,x\n", format);
   ASSERT_TRUE(long_row.ok());
   EXPECT_EQ(long_row->rejections_to_string(), "line 1: 3 fields; --columns names 2 columns\n");
+  const CsvFormat one{.header = HeaderLine::kAbsent, .columns = {"o_id"}};
+  const auto wide_row = read("1,x\n", one);
+  ASSERT_TRUE(wide_row.ok());
+  EXPECT_EQ(wide_row->rejections_to_string(), "line 1: 2 fields; --columns names 1 column\n");
   EXPECT_EQ(header_error("1\n", {.columns = {"o_date"}}),
             "--columns: field 1: table \"orders\" has no column \"o_date\"; its columns: o_id, "
             "o_note, o_total, o_text");

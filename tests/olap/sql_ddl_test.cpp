@@ -142,6 +142,23 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   }
 }
 
+TEST(SqlDdlTest, ErrorsOfDropStandAtTheirPlace) {
+  EXPECT_EQ(error_of("drop table nowhere"),
+            "invalid argument: no such table \"nowhere\" (line 1, column 12: \"nowhere\")");
+  EXPECT_EQ(error_of("drop table p,\n  public.\"Nowhere\", x"),
+            "invalid argument: no such table \"Nowhere\" (line 2, column 3: \"public.\")");
+  EXPECT_EQ(error_of("drop index i"),
+            "invalid argument: no such index \"i\" (line 1, column 12: \"i\")");
+  EXPECT_THAT(error_of("drop table if exists a, other.b"),
+              HasSubstr("a schema but \"public\" is not supported yet (line 1, column 25"));
+  EXPECT_THAT(error_of("drop table p cascade"),
+              HasSubstr("CASCADE is not supported yet (line 1, column 14"));
+  EXPECT_THAT(error_of("drop index concurrently i"),
+              HasSubstr("CONCURRENTLY is not supported yet (line 1, column 12"));
+  EXPECT_THAT(error_of("truncate p restart identity"),
+              HasSubstr("RESTART IDENTITY is not supported yet (line 1, column 12"));
+}
+
 TEST(SqlDdlTest, TooManyColumnsAreRefusedBeforeTheyAreLookedAt) {
   std::string sql = "create table t (a int primary key";
   for (int i = 1; i <= 1100; ++i) sql += ", c" + std::to_string(i) + " no_type";

@@ -39,6 +39,10 @@ PRODUCTIONS = {
         (1, "CAST(CASE WHEN {} ~ '^[0-9]{1,4}$' THEN {0} ELSE ' 7 ' END AS INT)", ["text"]),
         (1, "CAST(round(mod({}, 1000)) AS INT)", ["decimal"]),
         (1, "CAST(least(greatest({}, -9), 99) AS INT)", ["double"]),
+        (1, "num_nulls({}, {}, {})", ["int", "text", "date"]),
+        (1, "bit_length({}::text)", ["text"]),
+        (1, "num_nonnulls({}, {})", ["decimal", "timestamp"]),
+        (1, "min_scale(round({}, 2))", ["decimal"]),
     ],
     "bigint": [
         (1, "(CAST({} AS BIGINT) & {})", ["int"] * 2), (1, "(CAST({} AS BIGINT) << 33)", ["int"]),
@@ -47,6 +51,7 @@ PRODUCTIONS = {
         (1, "extract(year FROM age({}, {}))", ["date"] * 2),
         (1, "extract(isodow FROM {})", ["date"]), (1, "extract(week FROM {})", ["timestamp"]),
         (1, "extract(microseconds FROM {})", ["timestamp"]),
+        (1, "extract(julian FROM {})", ["date"]),
     ],
     "decimal": [
         (1, "div({}, 7.5)", ["decimal"]), (1, "mod({}, 7.25)", ["decimal"]),
@@ -58,6 +63,11 @@ PRODUCTIONS = {
         (1, "factorial(abs(mod({}, 9)))", ["int"]), (1, "extract(second FROM {})", ["timestamp"]),
         (1, "extract(epoch FROM {})", ["timestamp"]), (1, "extract(epoch FROM {})", ["interval"]),
         (1, "CAST(CAST({} AS TEXT) AS DECIMAL(14,2))", ["int"]),
+        (1, "gcd(round({}, 2), 7.5)", ["decimal"]),
+        (1, "lcm(round(mod({}, 50), 1), 2.5)", ["decimal"]),
+        (1, "to_number(to_char(mod({}, 10000), 'S9999.99'), 'S9999.99')", ["decimal"]),
+        (1, "to_number({}::text, 'MI9999999999')", ["int"]),
+        (1, "round(CAST(sind({}) AS NUMERIC), 5)", ["int"]),
         (1, "CAST(CASE WHEN abs({}) < 1000 THEN {0} END AS DECIMAL(9,2))", ["double"]),
     ],
     "double": [
@@ -70,6 +80,9 @@ PRODUCTIONS = {
         (1, "date_part('week', {})", ["date"]), (1, "date_part('epoch', {})", ["timestamp"]),
         (1, "CAST(CAST({} AS TEXT) AS DOUBLE PRECISION)", ["double"]),
         (1, "CAST({} AS DOUBLE PRECISION)", ["decimal"]), (1, "radians({})", ["double"]),
+        (1, "cosd({})", ["int"]), (1, "atand({})", ["double"]), (1, "asinh({})", ["double"]),
+        (1, "atan2d({}, {})", ["int"] * 2), (1, "acosh(abs({}) + 1)", ["double"]),
+        (1, "atanh({} % 100 / 100.0)", ["int"]), (1, "asind({} % 100 / 100.0)", ["int"]),
     ],
     "text": [
         (1, "btrim({}, 'a')", ["text"]), (1, "rtrim({}, 'b')", ["text"]), (1, "md5({})", ["text"]),
@@ -94,6 +107,8 @@ PRODUCTIONS = {
         (1, "CAST(age({}, {}) AS TEXT)", ["date"] * 2),
         (1, "CAST(age({}, {}) AS TEXT)", ["timestamp"] * 2),
         (1, "CAST(justify_interval({}) AS TEXT)", ["interval"]),
+        (2, "to_char({}, 'DD HH24:MI:SS.MS FMHH12 AM SSSS DDD')", ["interval"]),
+        (1, "to_char(age({}, {}), 'YYYY-MM-DD CC Q')", ["date"] * 2),
         (1, "CAST({} - INTERVAL '1 month 3 hours' AS TEXT)", ["interval"]),
         (1, "left({}, mod({}, 4))", ["text", "int"]), (1, "lpad({}, 4, {})", ["text"] * 2),
         (1, "repeat({}, mod({}, 3))", ["text", "int"]), (1, "split_part({}, 'b', -1)", ["text"]),
@@ -117,6 +132,7 @@ PRODUCTIONS = {
     ],
     "interval": [
         (4, "({} - {})", ["timestamp"] * 2), (1, "(-{})", ["interval"]),
+        (1, "date_trunc('hour', {})", ["interval"]), (1, "date_trunc('day', {})", ["interval"]),
         (1, "justify_hours({} + {})", ["interval"] * 2), (1, "justify_hours({} * 2)", ["interval"]),
         (1, "justify_hours({} / 4)", ["interval"]), (1, "make_interval(days => {})", ["int"]),
         (1, "justify_hours({} - {})", ["interval"] * 2),
@@ -124,8 +140,12 @@ PRODUCTIONS = {
 }
 FOR_ANY = [(1, "coalesce(NULL, {})", ["="]), (1, "nullif({}, NULL)", ["="])]
 AGGREGATES = {
-    "bigint": [(1, "count(DISTINCT ({}, {}))", ["int", "text"])],
+    "bigint": [(1, "count(DISTINCT ({}, {}))", ["int", "text"]),
+               (1, "rank(3, 'b') WITHIN GROUP (ORDER BY {}, {} DESC NULLS LAST)", ["int", "text"]),
+               (1, "dense_rank(7) WITHIN GROUP (ORDER BY {} NULLS FIRST)", ["int"])],
     "double": [(1, "corr({}, {})", ["int"] * 2), (1, "covar_samp({}, {})", ["int"] * 2),
+               (1, "cume_dist(5) WITHIN GROUP (ORDER BY {} DESC)", ["int"]),
+               (1, "percent_rank(2.5) WITHIN GROUP (ORDER BY {})", ["decimal"]),
                (1, "regr_slope({}, {})", ["int"] * 2), (1, "regr_intercept({}, {})", ["int"] * 2),
                (1, "regr_r2({}, {})", ["int"] * 2), (1, "regr_avgx({}, {})", ["int", "double"]),
                (1, "regr_avgy({}, {})", ["int", "double"]), (1, "regr_sxx({}, {})", ["int"] * 2),

@@ -1,4 +1,5 @@
-// to_char of numbers: find_number_text_function of row_functions.h.
+// to_char of numbers, and to_number, which reads what it writes: find_number_text_function and
+// number_of_text of row_functions.h.
 //
 //   9, 0    a digit; 0 also where the number has none     , and G   between digits
 //   . or D  the point                                      FM        without blanks around it
@@ -13,8 +14,10 @@
 
 #include <fmt/format.h>
 
+#include "olap/decimal_text.h"
 #include "olap/execution/expression/row_functions.h"
 #include "olap/execution/limits/query_failure.h"
+#include "olap/execution/vector/utf8_text.h"
 
 namespace diptych::olap {
 
@@ -32,7 +35,8 @@ struct NumberPattern {
   size_t fraction_digits = 0;
   size_t first_zero = SIZE_MAX;  // which digit of the whole ones is the first 0
   bool has_point = false;
-  bool has_sign = false;  // S or MI
+  bool has_sign = false;   // S
+  bool has_minus = false;  // MI
   bool fills = true;
 };
 
@@ -60,9 +64,13 @@ void add_point(NumberPattern* pattern) {
   pattern->parts.push_back({PartKind::kPoint, '.'});
 }
 
+// MI may come twice.
 void add_sign(PartKind kind, NumberPattern* pattern) {
-  if (pattern->has_sign) fail_value("cannot use \"S\" or \"MI\" twice", "42601");
-  pattern->has_sign = true;
+  const bool is_sign = kind == PartKind::kSign;
+  if (pattern->has_sign || (is_sign && pattern->has_minus)) {
+    fail_value("cannot use \"S\" twice, or with \"MI\"", "42601");
+  }
+  (is_sign ? pattern->has_sign : pattern->has_minus) = true;
   pattern->parts.push_back({kind, '-'});
 }
 
@@ -96,7 +104,7 @@ NumberPattern parse_number_pattern(std::string_view text) {
       for (const std::string_view other :
            {"PR", "RN", "SG", "PL", "TH", "EEEE", "L", "V", "C", "B"}) {
         if (!same_letters(rest, other)) continue;
-        fail_value(fmt::format("to_char of a number does not know \"{}\" of its pattern",
+        fail_value(fmt::format("a number's pattern does not know \"{}\" yet",
                                rest.substr(0, other.size())),
                    "0A000");
       }
@@ -163,7 +171,8 @@ class NumberWriter {
  public:
   NumberWriter(const NumberPattern& pattern, NumberDigits digits, CountedText* result)
       : pattern_(pattern), digits_(std::move(digits)), result_(*result) {
-    too_large_ = digits_.whole.size() > pattern.whole_digits;
+    // Any number has a digit before the point, for which ".99" has no place.
+    too_large_ = std::max<size_t>(digits_.whole.size(), 1) > pattern.whole_digits;
     if (too_large_) {
       digits_.whole.assign(pattern.whole_digits, '#');
       digits_.fraction.assign(pattern.fraction_digits, '#');
@@ -207,7 +216,7 @@ class NumberWriter {
     if (sign_is_written_) return;
     sign_is_written_ = true;
     if (sign_leads_) result_ += digits_.negative ? '-' : '+';
-    if (pattern_.has_sign) return;
+    if (pattern_.has_sign || pattern_.has_minus) return;
     if (digits_.negative) {
       result_ += '-';
     } else if (pattern_.fills) {
@@ -293,7 +302,118 @@ void double_to_char(const RowArguments& a, CountedText* result) {
   NumberWriter(pattern, digits_of(number, pattern.fraction_digits), result).write();
 }
 
+// NumberReader: to_number(). A part of the pattern takes at most one character; a digit or point of
+// the pattern takes either of them, and passes over another character, as PostgreSQL has it.
+class NumberReader {
+ public:
+  NumberReader(const NumberPattern& pattern, std::string_view text)
+      : pattern_(pattern), rest_(text) {}
+
+  // The number with its sign and point; "" without a digit.
+  std::string read() {
+    for (const PatternPart& part : pattern_.parts) {
+      if (rest_.empty()) break;
+      read_part(part);
+    }
+    if (whole_.size() + fraction_.size() == 0) return {};
+    return fmt::format("{}{}.{}", sign_ == '-' ? "-" : "", whole_, fraction_);
+  }
+
+ private:
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static bool is_sign(char c) { return c == '-' || c == '+'; }
+  bool no_digits() const { return whole_.empty() && fraction_.empty(); }
+
+  void pass(size_t bytes = 1) { rest_.remove_prefix(std::min(bytes, rest_.size())); }
+  void pass_character() { pass(character_bytes(rest_, 0)); }
+
+  void read_part(const PatternPart& part) {
+    switch (part.kind) {
+      case PartKind::kDigit:
+      case PartKind::kZero:
+      case PartKind::kPoint: return read_digit_or_point(part.kind != PartKind::kPoint);
+      case PartKind::kComma:
+        if (pattern_.fills && rest_.front() == ',') pass();
+        return;
+      case PartKind::kSign: return;
+      case PartKind::kMinus:
+        if (rest_.front() == '-') {
+          sign_ = '-';
+          pass();
+        } else if (std::string_view("0123456789.,+-").find(rest_.front()) ==
+                   std::string_view::npos) {
+          pass_character();
+        }
+        return;
+      case PartKind::kText:
+        // One character of the text for each of the pattern, whose further bytes are parts, too.
+        if ((static_cast<unsigned char>(part.text) & 0xC0) != 0x80) pass_character();
+        return;
+    }
+  }
+
+  void read_digit_or_point(bool is_digit_part) {
+    if (rest_.front() == ' ') pass();
+    if (is_digit_part && sign_ == 0 && no_digits() && !rest_.empty() && is_sign(rest_.front())) {
+      sign_ = rest_.front();
+      pass();
+    }
+    if (rest_.empty()) return;
+    const bool was_read = take_digit_or_point();
+    if (!full_ && sign_ == 0 && !no_digits()) take_sign_behind(was_read);
+    full_ = false;
+    pass();
+  }
+
+  // The character is passed over by the caller.
+  bool take_digit_or_point() {
+    const char c = rest_.front();
+    if (is_digit(c)) {
+      full_ = behind_point_ && fraction_.size() == pattern_.fraction_digits;
+      if (!full_) (behind_point_ ? fraction_ : whole_) += c;
+      return !full_;
+    }
+    if (c != '.' || behind_point_ || !pattern_.has_point) return false;
+    behind_point_ = true;
+    return true;
+  }
+
+  // An S stands directly behind a digit; an MI may be met before its turn.
+  void take_sign_behind(bool was_read) {
+    if (pattern_.has_sign && was_read) {
+      if (rest_.size() > 1 && is_sign(rest_[1])) {
+        pass();
+        sign_ = rest_.front();
+      }
+    } else if (!was_read && pattern_.has_minus && is_sign(rest_.front())) {
+      sign_ = rest_.front();
+    }
+  }
+
+  const NumberPattern& pattern_;
+  std::string_view rest_;
+  std::string whole_;
+  std::string fraction_;
+  char sign_ = 0;
+  bool behind_point_ = false;
+  bool full_ = false;  // the fraction, which drops a digit
+};
+
 }  // namespace
+
+int128_t number_of_text(const RowArguments& a) {
+  const NumberPattern pattern = parse_number_pattern(a.text(1));
+  const std::string number = NumberReader(pattern, a.text(0)).read();
+  if (number.empty()) fail_value("invalid input syntax for type numeric: \" \"", "22P02");
+  const auto scale = static_cast<uint8_t>(a.integer(2));
+  const size_t first = std::min(number.find_first_not_of("-0"), number.find('.'));
+  if (number.find('.') - first > pattern.whole_digits)
+    fail_value("numeric field overflow", "22003");
+  const base::DataType type{base::TypeKind::kDecimal, kWideDecimalDigitsMax, scale};
+  const auto value = cast_to_decimal(type, number);
+  if (!value) fail_value(value.error().message, value.error().state);
+  return std::get<base::DecimalValue>(*value).units;
+}
 
 TextRowFunction find_number_text_function(Function function) {
   if (function == Function::kToCharDouble) return double_to_char;

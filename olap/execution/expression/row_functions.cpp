@@ -179,10 +179,7 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
     case Function::kBitXor:
     case Function::kShiftLeft:
     case Function::kShiftRight: return make_bit_function(function, type, std::move(children));
-    case Function::kFactorial:
-      return make_row_node<int128_t>(
-          type, std::move(children), limits,
-          [](const RowArguments& a, VectorTexts*) { return factorial(a.integer(0)); });
+    case Function::kToCharInterval: return make_interval_to_char(std::move(children), limits);
     case Function::kConcatWs:
       return std::make_unique<TextsNode>(std::move(children), limits, join_texts);
     case Function::kFormat:
@@ -209,6 +206,11 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
   }
   if (const auto found = find_date_function(function)) {
     return make_integers(type, std::move(children), limits, found);
+  }
+  if (const auto found = find_wide_number_function(function)) {
+    return make_row_node<int128_t>(
+        type, std::move(children), limits,
+        [found](const RowArguments& arguments, VectorTexts*) { return found(arguments); });
   }
   const NumberRowFunction number = find_number_function(function);
   require_plan(number != nullptr, "no such function");

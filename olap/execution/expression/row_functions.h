@@ -56,6 +56,7 @@ inline void require_text_size(size_t bytes) {
 
 using TextRowFunction = void (*)(const RowArguments& arguments, CountedText* result);
 using IntegerRowFunction = int64_t (*)(const RowArguments& arguments);
+using WideRowFunction = int128_t (*)(const RowArguments& arguments);
 using NumberRowFunction = double (*)(const RowArguments& arguments);
 
 // Each returns nullptr if the function is not one of its file's.
@@ -63,7 +64,9 @@ TextRowFunction find_text_function(Function function);
 IntegerRowFunction find_integer_function(Function function);  // BIGINT, BOOLEAN, INT and DATE
 NumberRowFunction find_number_function(Function function);
 IntegerRowFunction find_whole_number_function(Function function);
-base::int128_t factorial(int64_t number);
+WideRowFunction find_wide_number_function(Function function);  // DECIMAL of over 18 digits
+NumberRowFunction find_degree_function(Function function);
+int128_t number_of_text(const RowArguments& arguments);  // kToNumber
 TextRowFunction find_number_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);
 base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs
@@ -72,8 +75,9 @@ base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
                             const QueryLimits& limits);
 
-// to_char(TIMESTAMP, pattern) and to_timestamp(text, pattern).
+// to_char(TIMESTAMP or INTERVAL, pattern) and to_timestamp(text, pattern).
 NodePtr make_moment_to_char(std::vector<NodePtr> children, const QueryLimits& limits);
+NodePtr make_interval_to_char(std::vector<NodePtr> children, const QueryLimits& limits);
 NodePtr make_moment_from_text(std::vector<NodePtr> children, const QueryLimits& limits);
 
 // As make_regex_function() for functions of intervals.

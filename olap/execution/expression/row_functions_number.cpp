@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/expression/row_functions.h"
@@ -97,6 +98,13 @@ NumberRowFunction find_trigonometric(Function function) {
     case Function::kSinh: return of_any<std::sinh>;
     case Function::kCosh: return of_any<std::cosh>;
     case Function::kTanh: return of_any<std::tanh>;
+    case Function::kAsinh: return of_any<std::asinh>;
+    case Function::kAcosh:
+      return [](const RowArguments& a) {
+        if (a.number(0) < 1) fail_value("input is out of range", "22003");
+        return std::acosh(a.number(0));
+      };
+    case Function::kAtanh: return of_ratio<std::atanh>;
     case Function::kDegrees:
       return [](const RowArguments& a) {
         return checked(a.number(0) / (kPi / 180), std::isfinite(a.number(0)));
@@ -134,6 +142,41 @@ int64_t least_multiple(const RowArguments& a) {
   return as_result(result);
 }
 
+using Units = base::uint128_t;
+
+Units units_of(int128_t number) {
+  return number < 0 ? -static_cast<Units>(number) : static_cast<Units>(number);
+}
+
+int128_t as_decimal_units(Units number) {
+  if (number >= static_cast<Units>(kWideDecimalEnd)) fail_value(kDecimalOutOfRange);
+  return static_cast<int128_t>(number);
+}
+
+Units common_divisor(Units x, Units y) {
+  while (y != 0) x = std::exchange(y, x % y);
+  return x;
+}
+
+int128_t decimal_divisor(const RowArguments& a) {
+  return as_decimal_units(common_divisor(units_of(a.wide(0)), units_of(a.wide(1))));
+}
+
+int128_t decimal_multiple(const RowArguments& a) {
+  const Units x = units_of(a.wide(0));
+  const Units y = units_of(a.wide(1));
+  if (x == 0 || y == 0) return 0;
+  Units result = 0;
+  if (__builtin_mul_overflow(x / common_divisor(x, y), y, &result)) fail_value(kDecimalOutOfRange);
+  return as_decimal_units(result);
+}
+
+int64_t min_scale(const RowArguments& a) {
+  int64_t scale = a.integer(1);
+  for (int128_t units = a.wide(0); scale > 0 && units % 10 == 0; units /= 10) --scale;
+  return scale;
+}
+
 // Which of `count` equal parts of [low, high) the number is in, from 1; high may be the lower one.
 int64_t width_bucket(const RowArguments& a) {
   const double number = a.number(0);
@@ -159,15 +202,26 @@ int64_t width_bucket(const RowArguments& a) {
   return std::min(part, count - 1) + 1;
 }
 
-}  // namespace
-
-base::int128_t factorial(int64_t number) {
+int128_t factorial(const RowArguments& a) {
+  const int64_t number = a.integer(0);
   constexpr int64_t kNumberMax = 33;  // whose factorial has 37 digits
   if (number < 0) fail_value("factorial of a negative number is undefined", "22003");
   if (number > kNumberMax) fail_value(kDecimalOutOfRange);
-  base::int128_t product = 1;
+  int128_t product = 1;
   for (int64_t i = 2; i <= number; ++i) product *= i;
   return product;
+}
+
+}  // namespace
+
+WideRowFunction find_wide_number_function(Function function) {
+  switch (function) {
+    case Function::kFactorial: return factorial;
+    case Function::kToNumber: return number_of_text;
+    case Function::kDecimalGcd: return decimal_divisor;
+    case Function::kDecimalLcm: return decimal_multiple;
+    default: return nullptr;
+  }
 }
 
 IntegerRowFunction find_whole_number_function(Function function) {
@@ -175,12 +229,14 @@ IntegerRowFunction find_whole_number_function(Function function) {
     case Function::kWidthBucket: return width_bucket;
     case Function::kGcd: return greatest_divisor;
     case Function::kLcm: return least_multiple;
+    case Function::kMinScale: return min_scale;
     default: return nullptr;
   }
 }
 
 NumberRowFunction find_number_function(Function function) {
   if (const auto found = find_trigonometric(function)) return found;
+  if (const auto found = find_degree_function(function)) return found;
   switch (function) {
     case Function::kCbrt: return of_any<std::cbrt>;
     case Function::kPower: return power;

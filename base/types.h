@@ -17,17 +17,20 @@
 // A string's n counts bytes of UTF-8. CHAR(n) keeps no trailing blanks. A long string's bytes lie
 // outside the row: Text points at them, and whoever gave the row out says how long they stay.
 // A cell may be made of any string: one that is longer than its column does not fit(), no key and
-// no row has it, and the database refuses a row that would.
+// no row has it, and the database refuses a row that would. Of a std::string it is made without a
+// word if it copies the bytes, as those of up to kInlineStringBytesMax do.
 
 #pragma once
 
 #include <algorithm>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/check.h"
 
@@ -104,6 +107,8 @@ struct InlineString {
     if (!text.empty()) std::memcpy(bytes, text.data(), view().size());
   }
   InlineString(const char* text) : InlineString(std::string_view(text)) {}  // NOLINT: likewise
+  template <std::same_as<std::string> String>  // and nothing that makes one, as braces do
+  InlineString(const String& text) : InlineString(std::string_view(text)) {}  // NOLINT: likewise
   bool fits() const { return size <= N; }
   std::string_view view() const { return {bytes, fits() ? size : N}; }  // the first N bytes
   bool operator==(const InlineString& other) const {
@@ -111,7 +116,8 @@ struct InlineString {
   }
 };
 
-// A string whose bytes lie elsewhere. One of kSizeMax bytes or more fits no row.
+// A string whose bytes lie elsewhere. One of kSizeMax bytes or more fits no row. It is not made of
+// a std::string without a word, since that must outlive it: std::string_view(string) says so.
 struct Text {
   static constexpr size_t kSizeMax = UINT32_MAX;
 
@@ -157,6 +163,8 @@ struct ShortChar : InlineString<N> {
   ShortChar(std::string_view text)  // NOLINT: by design
       : InlineString<N>(without_trailing_blanks(text)) {}
   ShortChar(const char* text) : ShortChar(std::string_view(text)) {}  // NOLINT: likewise
+  template <std::same_as<std::string> String>
+  ShortChar(const String& text) : ShortChar(std::string_view(text)) {}  // NOLINT: likewise
 };
 
 namespace detail {
@@ -194,6 +202,11 @@ struct Nullable {
 
   Nullable() = default;
   Nullable(Cell cell) : value(cell), is_null(false) {}  // NOLINT: by design
+  // A cell of strings, of what is one.
+  template <class String>
+    requires(std::is_convertible_v<const String&, std::string_view> &&
+             std::is_convertible_v<const String&, Cell> && !std::is_null_pointer_v<String>)
+  Nullable(const String& text) : value(text), is_null(false) {}  // NOLINT: likewise
   bool has_value() const { return !is_null; }
   // As a Result's: it aborts a procedure that has not looked, and the database lives.
   const Cell& operator*() const {

@@ -118,6 +118,20 @@ class Database {
   // reply have more than kProcedureStructBytesMax.
   // kOverloaded: there are too many. kOutOfMemory.
   base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
+  // Gives a procedure that the program has registered another body and other options, from the
+  // next batch on: bound to the tables that DDL has made since, say. Refs stay valid, and waiting
+  // calls run the new one. Saves the database first, whose log has calls of the old one.
+  // kNotFound; kInvalidArgument: it is a module's, or had other arguments or another reply; and
+  // the errors of register_procedure and save().
+  template <class Arguments, class Reply, class Body>
+  base::Result<ProcedureRef<Arguments, Reply>> replace_procedure(
+      std::string name, Body body, ProcedureOptions<Arguments> options = {}) {
+    auto id = replace_definition(oltp::define_procedure<Arguments, Reply>(
+        std::move(name), std::move(body), std::move(options)));
+    if (!id) return id.error();
+    return ProcedureRef<Arguments, Reply>{*id};
+  }
+  base::Result<base::ProcedureId> replace_definition(ProcedureDefinition definition);
 
   // Loads a shared library of procedures (dispatcher/procedure_module.h), whose calls are possible
   // from the next batch on. Where a module of its name is loaded already, its procedures take the

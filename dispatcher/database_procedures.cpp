@@ -12,15 +12,21 @@
 
 namespace diptych::dispatcher {
 
+namespace {
+
+base::Error mistaken(const oltp::ProcedureDefinition& definition, std::string_view why) {
+  return {base::ErrorCode::kInvalidArgument,
+          fmt::format("procedure \"{}\" {}", definition.name, why)};
+}
+
+}  // namespace
+
 base::Result<base::ProcedureId> Database::register_definition(
     oltp::ProcedureDefinition definition) try {
   if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
     return allowed.error();
   }
-  if (const std::string why = unfit(definition); !why.empty()) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("procedure \"{}\" {}", definition.name, why));
-  }
+  if (const std::string why = unfit(definition); !why.empty()) return mistaken(definition, why);
   definition.reply_texts = oltp::text_cells(definition.reply_columns);
   // The OLAP side of a database that was opened has to get ready first, which takes longer.
   const BatchGate::Exclusive held = state_->gate.exclude(Stops::kOltp);
@@ -45,6 +51,45 @@ base::Result<base::ProcedureId> Database::register_definition(
   return add_procedure(std::move(procedure), &state_->engine, &state_->procedures);
 } catch (const std::bad_alloc&) {
   return base::ErrorCode::kOutOfMemory;
+}
+
+base::Result<base::ProcedureId> Database::replace_definition(
+    oltp::ProcedureDefinition definition) try {
+  if (auto allowed = state_->check_may_wait("replace_procedure"); !allowed) return allowed.error();
+  if (auto open = state_->check_not_closing(); !open) return open.error();
+  if (const std::string why = unfit(definition); !why.empty()) return mistaken(definition, why);
+  definition.reply_texts = oltp::text_cells(definition.reply_columns);
+  const std::lock_guard one_at_a_time(state_->loading);
+  // As in load_procedures.
+  std::unique_lock<std::mutex> no_replay;
+  if (!state_->log_replay.is_done()) no_replay = state_->log_replay.hold();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  const ProcedureSignature* const present = state_->procedures.find(definition.name);
+  if (present == nullptr) {
+    return base::Error(base::ErrorCode::kNotFound,
+                       fmt::format("no procedure \"{}\" to replace", definition.name));
+  }
+  if (const std::string_view module = state_->modules.module_of(present->id); !module.empty()) {
+    return mistaken(definition, fmt::format("is module \"{}\"'s: load it again", module));
+  }
+  const std::string differs = difference(*present, signature_of(definition));
+  if (!differs.empty()) {
+    return mistaken(definition, fmt::format("has {}, but callers know it as it was", differs));
+  }
+  if (auto saved = state_->save_before_replacing(held); !saved) return saved.error();
+  state_->procedures.set_version(present->id, definition.version);
+  state_->engine.replace_procedure(present->id, std::move(definition));
+  return present->id;
+} catch (const std::bad_alloc&) {
+  return base::ErrorCode::kOutOfMemory;
+}
+
+base::Result<void> Database::State::save_before_replacing(const BatchGate::Exclusive& held) {
+  if (log == nullptr || !log_replay.is_done()) return {};  // that is replayed by the new one
+  if (auto usable = check_log(); !usable) return usable;
+  backups.cut_log(held, log.get(), engine.last_vid());
+  return checkpoints.save();
 }
 
 base::Result<base::ProcedureId> Database::find_procedure(
@@ -85,13 +130,8 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   if (!defined) {
     return defined.error().within(fmt::format("{}: module \"{}\"", path, (*library)->name()));
   }
-  // The log's calls must meet the code that they met: from here on it is another.
-  if (state_->log != nullptr && state_->modules.has((*library)->name())) {
-    if (state_->log_replay.is_done()) {
-      if (auto usable = state_->check_log(); !usable) return usable.error();
-      state_->backups.cut_log(held, state_->log.get(), state_->engine.last_vid());
-      if (auto saved = state_->checkpoints.save(); !saved) return saved.error();
-    }
+  if (state_->modules.has((*library)->name())) {
+    if (auto saved = state_->save_before_replacing(held); !saved) return saved.error();
   }
   return state_->modules.install(&*library, std::move(definitions), &state_->engine,
                                  &state_->procedures);

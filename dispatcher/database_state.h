@@ -169,6 +169,8 @@ struct Database::State {
   base::Result<void> check_log() const {
     return log == nullptr ? base::Result<void>() : log->check();
   }
+  // Before a procedure gets another body, which the log's calls must not meet.
+  base::Result<void> save_before_replacing(const BatchGate::Exclusive& gate_held);
   // What is in memory may be neither in the log nor saved, and there is no memory to say more.
   base::Error lose_memory_unlogged(const BatchGate::Exclusive& gate_held);
   void suspend_log(const base::Error& error);  // the caller holds the gate
@@ -214,7 +216,7 @@ struct Database::State {
   std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
   // Where a load asks its source for rows, which would wait for the load.
   std::atomic<std::thread::id> source_thread{};  // writer: load
-  std::mutex loading;  // held by load_procedures, so that two of them take turns
+  std::mutex loading;  // held by load_procedures and replace_definition, which take turns
   std::mutex closing;  // held by close, so that two of them take turns
   std::atomic<bool> closing_begun{false};  // writer: who holds that
   std::unique_ptr<CommandLog> log;         // null: nothing is logged

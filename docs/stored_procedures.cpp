@@ -65,6 +65,17 @@ base::Result<LoadReport> load_accounts(Database* database) {
   return database->load(accounts, rows);
 }
 
+// After DDL has made the tables anew.
+base::Result<void> bind_anew(Database* database) {
+  auto account_pkey = *database->bind_index<&Account::id>("account_pkey");
+  auto entry_pkey = *database->bind_index<&Entry::account, &Entry::number>("entry_pkey");
+  auto replaced = database->replace_procedure<Closing, ClosingReply>(
+      "close_account", [=](Transaction& txn, const Closing& order) {
+        return close_account(txn, order, account_pkey, entry_pkey);
+      });
+  return replaced ? base::Result<void>() : replaced.error();
+}
+
 // A call that is under way, with all that its request points at.
 struct Sent {
   Transfer order;
@@ -124,6 +135,8 @@ int main(int argc, char** argv) {
     if (closed) std::printf("erased %d entries\n", closed->erased);
     if (!closed) failed(closed.error());
   }
+
+  if (auto bound = bind_anew(database.get()); !bound) return failed(bound.error());
 
   const base::Value arguments[] = {int64_t{2}};
   auto statement = database->call_by_name("statement", arguments);

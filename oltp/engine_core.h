@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/alignment.h"
@@ -106,6 +107,9 @@ struct EngineCore {
   StringDepot strings;
   std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added, or dropped
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
+  // By id, also of what was dropped: who uses it still is told so. Empty: never added.
+  std::vector<std::string> table_names;
+  std::vector<std::string> index_names;
   std::vector<std::unique_ptr<ProcedureDefinition>> procedures;
 
   std::mutex commit_mutex;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,9 +16,15 @@
 namespace diptych::oltp {
 namespace {
 
+void note_name(std::vector<std::string>* names, size_t id, const std::string& name) {
+  if (id >= names->size()) names->resize(id + 1);
+  (*names)[id] = name;
+}
+
 TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema& schema) {
   const bool primary = table->indexes.empty();
   core->indexes.resize(std::max<size_t>(core->indexes.size(), schema.id.value + 1), nullptr);
+  note_name(&core->index_names, schema.id.value, schema.name);
   // Between batches the leader is alone (State::run_on_workers).
   table->indexes.push_back(std::make_unique<TableIndex>(
       table, schema, primary, Concurrency::kSingle, core->memory_place()));
@@ -61,6 +69,7 @@ void Engine::add_table(base::TableId id) {
   if (core.find_table(id) != nullptr) return;  // the constructor has added it
   const base::TableSchema& schema = core.catalog->table(id);
   if (id.value >= core.tables.size()) core.tables.resize(id.value + 1);
+  note_name(&core.table_names, id.value, schema.name);
   core.tables[id.value] = std::make_unique<Table>(schema, core.memory_place());
   for (const base::IndexSchema& index : schema.indexes) {
     attach_index(&core, core.tables[id.value].get(), index);

@@ -5,9 +5,10 @@
 // Arguments and reply are trivially copyable structs. If both are described (Boost.Describe) with
 // cell types (base/types.h), the procedure can also be called by name with SQL values.
 //
-// What a reply's long strings (base::Text) point at is copied when the procedure has returned: rows
-// that were read, arguments, what Transaction::keep has copied; but no local variable of the
-// procedure, which is gone by then.
+// What a reply's long strings (base::Text) point at is copied when the procedure has returned: long
+// strings of rows, arguments, what Transaction::keep has copied; but no local variable of the
+// procedure, which is gone by then (reply_texts.h), nor a short string in a row that was read into
+// one.
 
 #pragma once
 
@@ -134,6 +135,23 @@ consteval bool points_elsewhere() {
     return false;
   }
 }
+// Arguments are gone with the body, and with them their short strings, which lie in the struct.
+template <class Arguments, class Reply>
+void keep_texts_of_arguments(const Arguments& arguments, Reply* reply, Transaction* txn) {
+  const auto keep = [&](base::Text* text) {
+    const auto at = reinterpret_cast<uintptr_t>(text->data);
+    const auto first = reinterpret_cast<uintptr_t>(&arguments);
+    if (at >= first && at < first + sizeof arguments) *text = txn->keep(text->view());
+  };
+  boost::mp11::mp_for_each<base::Members<Reply>>([&](auto described) {
+    auto& cell = reply->*decltype(described)::pointer;
+    if constexpr (requires { keep(&cell); }) {
+      keep(&cell);
+    } else if constexpr (requires { keep(&cell.value); }) {
+      if (!cell.is_null) keep(&cell.value);
+    }
+  });
+}
 // The error for an overlong string, which would otherwise be cut silently when its bytes are read.
 inline base::Error beyond_its_type(const std::string& procedure, const char* what,
                                    const MemberBeyondItsType& member) {
@@ -183,6 +201,9 @@ ProcedureDefinition define_procedure(std::string name, Body body,
     if (const auto member = detail::member_beyond_its_type(*result); member.name != nullptr)
         [[unlikely]] {
       return detail::beyond_its_type(name, "reply", member);
+    }
+    if constexpr (detail::points_elsewhere<Reply>()) {
+      detail::keep_texts_of_arguments(typed, &*result, &txn);
     }
     if (!reply.empty()) std::memcpy(reply.data(), &*result, sizeof(Reply));
     return {};

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,6 +15,22 @@
 #include "oltp/worker.h"
 
 namespace diptych::oltp {
+namespace {
+
+// Of a ref whose table or index is not there.
+base::Error absent(const std::string& procedure, std::string_view what,
+                   const std::vector<std::string>& names, uint32_t id) {
+  const bool was_there = id < names.size() && !names[id].empty();
+  return {base::ErrorCode::kInvalidArgument,
+          was_there ? fmt::format("procedure \"{}\" uses {} \"{}\", which was dropped: a ref is "
+                                  "bound to one {}, and to no later one of the same name",
+                                  procedure, what, names[id], what)
+                    : fmt::format("procedure \"{}\" uses a TableRef or IndexRef that was never "
+                                  "bound: bind_table and bind_index give them out",
+                                  procedure)};
+}
+
+}  // namespace
 
 TransactionCore::TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now,
                                  uint64_t random_seed, uint64_t operations_max, uint32_t stamp,
@@ -65,14 +84,15 @@ const base::Error& TransactionCore::misuse_of_precision(const Table& table, base
 
 const base::Error& TransactionCore::misuse_of_precision(base::TableId id, base::ColumnId column) {
   const Table* const table = worker_->core_->find_table(id);
-  return table != nullptr ? misuse_of_precision(*table, column) : misuse_of_unbound();
+  return table != nullptr ? misuse_of_precision(*table, column) : misuse_of_absent(id);
 }
 
-const base::Error& TransactionCore::misuse_of_unbound() {
-  return fail({base::ErrorCode::kInvalidArgument,
-               fmt::format("procedure \"{}\" uses a TableRef or IndexRef that was never bound, "
-                           "or was dropped: bind_table and bind_index give them out",
-                           worker_->running_name())});
+const base::Error& TransactionCore::misuse_of_absent(base::TableId table) {
+  return fail(absent(worker_->running_name(), "table", worker_->core_->table_names, table.value));
+}
+
+const base::Error& TransactionCore::misuse_of_absent(base::IndexId index) {
+  return fail(absent(worker_->running_name(), "index", worker_->core_->index_names, index.value));
 }
 
 const base::Error& TransactionCore::misuse_of_handle() {
@@ -172,7 +192,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
                                                                   uint64_t columns_hash) {
   if (!begin_operation()) return *failure_;
   const TableIndex* const found_index = worker_->core_->find_index(index_id);
-  if (found_index == nullptr) return misuse_of_unbound();
+  if (found_index == nullptr) return misuse_of_absent(index_id);
   const TableIndex& index = *found_index;
   if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
   if (!index.unique) {
@@ -330,7 +350,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   if (!begin_operation()) return *failure_;
   Worker& worker = *worker_;
   Table* const found = worker.core_->find_table(table_id);
-  if (found == nullptr) return misuse_of_unbound();
+  if (found == nullptr) return misuse_of_absent(table_id);
   Table& table = *found;
   missed_ = nullptr;
   if (columns_hash != 0 && table.columns_hash != columns_hash) {
@@ -419,7 +439,7 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
                                                uint64_t columns_hash) {
   if (!begin_operation()) return *failure_;
   TableIndex* const found = worker_->core_->find_index(index_id);
-  if (found == nullptr) return misuse_of_unbound();
+  if (found == nullptr) return misuse_of_absent(index_id);
   TableIndex& index = *found;
   if (columns_hash != 0 && index.columns_hash != columns_hash) return misuse_of_index(index);
   if (scans_open_ == kScansOpenMax) return misuse_of_nesting();

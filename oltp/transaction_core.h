@@ -242,7 +242,8 @@ class TransactionCore {
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse(const base::Error& mistake);
   const base::Error& misuse_of_handle();
-  const base::Error& misuse_of_unbound();
+  const base::Error& misuse_of_absent(base::TableId table);
+  const base::Error& misuse_of_absent(base::IndexId index);
   const base::Error& misuse_of_index(const TableIndex& index);
   const base::Error& misuse_of_nesting();
   void misuse_of_primary_key(const WriteShape& shape);

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/thrown_text.h"
+#include "oltp/reply_texts.h"
 #include "oltp/runs_procedures.h"
 
 namespace diptych::oltp {
@@ -63,34 +64,6 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Err
   return error.code;
 }
 
-// Calls with_text(text, cell) for each that is not NULL.
-template <class WithText>
-void for_each_reply_text(const ProcedureDefinition& procedure, std::span<std::byte> reply,
-                         const WithText& with_text) {
-  for (const TextCell& cell : procedure.reply_texts) {
-    if (cell.null_offset && reply[*cell.null_offset] != std::byte{0}) continue;
-    base::Text text;
-    std::memcpy(&text, reply.data() + cell.offset, sizeof text);
-    with_text(text, reply.data() + cell.offset);
-  }
-}
-
-// What they point at is the database's or the transaction's, and does not outlive the batch.
-void keep_reply_texts(const ProcedureDefinition& procedure, Request* request) {
-  size_t bytes = 0;
-  for_each_reply_text(procedure, request->reply,
-                      [&](const base::Text& text, std::byte*) { bytes += text.size; });
-  std::vector<char>& kept = request->reply_texts;
-  kept.clear();
-  kept.reserve(bytes);  // so that it stays where it is
-  for_each_reply_text(procedure, request->reply, [&](base::Text text, std::byte* cell) {
-    const std::string_view bytes_of_it = text.view();
-    text.data = kept.data() + kept.size();
-    kept.insert(kept.end(), bytes_of_it.begin(), bytes_of_it.end());
-    std::memcpy(cell, &text, sizeof text);
-  });
-}
-
 }  // namespace
 
 base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
@@ -98,7 +71,7 @@ base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& 
   try {
     auto result = procedure.body(txn, request->arguments, request->reply);
     if (!procedure.reply_texts.empty() && result && !request->reply.empty()) [[unlikely]] {
-      keep_reply_texts(procedure, request);
+      result = keep_reply_texts(procedure, request, __builtin_frame_address(0));
     }
     return result;
   } catch (const std::exception& thrown) {

@@ -42,6 +42,7 @@ TEST(ProcedureMistakes, CallsOfTheDatabaseAreRefusedSinceTheyWouldWaitForIt) {
         };
         if (is_refused(database.query("SELECT 1")) &&
             is_refused(database.row_count(bank->accounts.table)) &&
+            is_refused(database.replace_definition({.name = "bump"})) &&
             is_refused(database.call(bank->bump, {.id = 1, .balance = {}}).get())) {
           ++refused;
         }

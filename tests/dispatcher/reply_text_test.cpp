@@ -137,6 +137,70 @@ TEST(ReplyText, MayBeMadeUpByTheProcedure) {
   }
 }
 
+struct Greeting {
+  base::Varchar<40> name;
+  base::Nullable<base::Char<20>> title;
+};
+BOOST_DESCRIBE_STRUCT(Greeting, (), (name, title))
+
+struct Greeted {
+  base::Text name;
+  base::Nullable<base::Varchar<100>> title;
+  base::Nullable<base::Text> nothing;
+};
+BOOST_DESCRIBE_STRUCT(Greeted, (), (name, title, nothing))
+
+// Its arguments are a copy, which is gone when the procedure has returned.
+TEST(ReplyText, MayBeAShortStringOfTheArguments) {
+  Archive archive({});
+  const auto greet = *archive.database->register_procedure<Greeting, Greeted>(
+      "greet", [](Transaction&, const Greeting& of) -> base::Result<Greeted> {
+        return Greeted{of.name.view(), of.title.value.view(), {}};
+      });
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "number " + std::to_string(i);
+    const auto reply = archive.database->call(greet, Greeting{.name = name, .title = "Dr."}).get();
+    ASSERT_TRUE(reply.ok()) << reply.error().to_string();
+    EXPECT_EQ(reply->name.view(), name);
+    EXPECT_EQ(reply->title.value.view(), "Dr.");
+    EXPECT_TRUE(reply->nothing.is_null);
+  }
+}
+
+// Returns a text in a variable that is gone. (Not hidden, the compilers would find it; under
+// AddressSanitizer the variable would lie on no stack.)
+[[gnu::noinline, gnu::no_sanitize_address]] base::Text text_in_a_variable(const DocumentKey& key) {
+  char variable[32];
+  std::memset(variable, 'a' + static_cast<int>(key.id % 26), sizeof variable);
+  const char* hidden = variable;
+  asm volatile("" : "+r"(hidden) : : "memory");
+  return std::string_view(hidden, sizeof variable);
+}
+
+TEST(ReplyText, InAVariableThatIsGoneIsAnErrorThatNamesIt) {
+  for (const uint32_t workers : {1u, 2u}) {
+    DatabaseOptions options;
+    options.placement.oltp_workers = workers;
+    Archive archive(options);
+    const auto forget = *archive.database->register_procedure<DocumentKey, DocumentReply>(
+        "forget", [](Transaction&, const DocumentKey& key) -> base::Result<DocumentReply> {
+          DocumentReply reply;
+          reply.note = key.id % 2 == 0 ? base::Varchar<100>(text_in_a_variable(key).view())
+                                       : base::Varchar<100>("a literal");
+          return reply;
+        });
+    for (int64_t id = 0; id < 100; ++id) {
+      const auto reply = archive.database->call(forget, {id}).get();
+      ASSERT_EQ(reply.ok(), id % 2 == 1);
+      if (reply.ok()) continue;
+      EXPECT_EQ(reply.code(), base::ErrorCode::kInvalidArgument);
+      EXPECT_THAT(reply.error().message,
+                  testing::AllOf(testing::HasSubstr("procedure \"forget\", reply \"note\""),
+                                 testing::HasSubstr("Transaction::keep")));
+    }
+  }
+}
+
 TEST(ReplyText, IsATextOfSqlWhereTheCallIsByName) {
   Archive archive({});
   ASSERT_TRUE(archive.put(1, body_of(3000)).ok());

@@ -2,7 +2,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/counted.h"
 #include "cli/command.h"
@@ -21,18 +20,21 @@ namespace {
 constexpr const char* kVerifyExamples =
     "  diptych verify shop\n\n"
     "Reads every chunk and every frame of the log of a database that is not open, or of a backup,\n"
-    "and names the procedures that the log calls. Exits with 1 if something is damaged or "
-    "missing,\n"
-    "or if a backup was interrupted. What a killed process leaves is no damage: an incomplete\n"
+    "and names the procedures that a replay of the log needs, each with its version and the\n"
+    "number of its calls. Exits with 1 if something is damaged or missing, or if a backup was\n"
+    "interrupted. What a killed process leaves is no damage: an incomplete\n"
     "group at the end of the log, or a log file that was made ready and never begun.\n";
 
 std::string log_text(const dispatcher::LogInspection& log) {
   if (log.transactions == 0) return "log: nothing to replay\n";
-  std::string text = fmt::format(
-      "log: {} to replay, up to version {}, in {} of {} bytes; procedures: {}\n",
-      base::counted(log.transactions, "transaction"), log.last.value,
-      base::counted(log.files, "file"), log.bytes,
-      log.procedures.empty() ? "none" : fmt::format("{}", fmt::join(log.procedures, ", ")));
+  std::string text = fmt::format("log: {} to replay, up to version {}, in {} of {} bytes\n",
+                                 base::counted(log.transactions, "transaction"), log.last.value,
+                                 base::counted(log.files, "file"), log.bytes);
+  for (const dispatcher::ProcedureToReplay& procedure : log.procedures) {
+    text += fmt::format("log: needs procedure \"{}\", version {}, for {}\n", procedure.name,
+                        procedure.version, base::counted(procedure.calls, "call"));
+  }
+  if (log.procedures.empty()) text += "log: needs no procedures\n";
   return text;
 }
 

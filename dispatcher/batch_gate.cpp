@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -91,7 +92,7 @@ void BatchGate::leave_line(const Waiter* waiter) {
   *place = waiter->next;
 }
 
-void BatchGate::take_turn(Section section) {
+bool BatchGate::take_turn(Section section, std::optional<uint64_t> deadline_ns) {
   Waiter self{section};
   {
     const std::lock_guard lock(mutex_);
@@ -104,16 +105,38 @@ void BatchGate::take_turn(Section section) {
       if (is_next(self)) {
         leave_line(&self);
         held_ = section == Section::kOltp ? Stops::kOltp : Stops::kBoth;
-        return;
+        return true;
       }
     }
-    changed_.wait(ticket);
+    const uint64_t now_ns = deadline_ns ? base::steady_ns() : 0;
+    if (!deadline_ns) {
+      changed_.wait(ticket);
+    } else if (now_ns < *deadline_ns) {
+      static_cast<void>(changed_.wait_for(ticket, *deadline_ns - now_ns));
+    } else {
+      give_turn_up(&self);
+      return false;
+    }
   }
+}
+
+// Whoever it kept waiting need not any more.
+void BatchGate::give_turn_up(const Waiter* waiter) {
+  {
+    const std::lock_guard lock(mutex_);
+    leave_line(waiter);
+  }
+  changed_.wake_all();
 }
 
 BatchGate::Exclusive BatchGate::exclude(Stops stops) {
   take_turn(stops == Stops::kOltp ? Section::kOltp : Section::kBoth);
   return {this, stops};
+}
+
+base::Result<BatchGate::Exclusive> BatchGate::exclude_until(uint64_t deadline_ns) {
+  if (!take_turn(Section::kBoth, deadline_ns)) return base::ErrorCode::kDeadlineExceeded;
+  return Exclusive(this, Stops::kBoth);
 }
 
 BatchGate::Exclusive BatchGate::interrupt(const std::function<void()>& spoil) {

@@ -26,8 +26,10 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/parker.h"
+#include "base/result.h"
 
 namespace diptych::dispatcher {
 
@@ -51,9 +53,13 @@ class BatchGate {
 
   class Exclusive {
    public:
+    Exclusive(Exclusive&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)), stops_(other.stops_) {}
     Exclusive(const Exclusive&) = delete;
     Exclusive& operator=(const Exclusive&) = delete;
-    ~Exclusive() { gate_->reopen(stops_); }
+    ~Exclusive() {
+      if (gate_ != nullptr) gate_->reopen(stops_);
+    }
 
    private:
     friend class BatchGate;
@@ -66,6 +72,9 @@ class BatchGate {
   [[nodiscard]] Passage pass(Side side);
   // Waits for its turn, and until the sides that it stops are between batches.
   [[nodiscard]] Exclusive exclude(Stops stops = Stops::kBoth);
+  // Of both sides, likewise, until a moment (base::steady_ns). kDeadlineExceeded: it was not there
+  // by then, and keeps nobody waiting any more.
+  [[nodiscard]] base::Result<Exclusive> exclude_until(uint64_t deadline_ns);
   // For who spoils the batches that run: once no Exclusive lives, calls `spoil`, which has them end
   // soon, and waits for them. No other Exclusive lives, and no batch begins, until this one ends.
   [[nodiscard]] Exclusive interrupt(const std::function<void()>& spoil);
@@ -83,7 +92,9 @@ class BatchGate {
   };
 
   void leave(Side side);
-  void take_turn(Section section);
+  // False: it did not come before the moment.
+  bool take_turn(Section section, std::optional<uint64_t> deadline_ns = std::nullopt);
+  void give_turn_up(const Waiter* waiter);
   void reopen(Stops stops);
 
   // The caller of these holds mutex_.

@@ -1,4 +1,5 @@
 // CallOptions: a call's priority, how long it may take, and what is done where there are too many.
+// ChangeOptions: how long DDL, a load or a library may wait for its turn.
 
 #pragma once
 
@@ -17,6 +18,14 @@ struct CallOptions {
   // Measured from submission, including admission. A call not started by then fails with
   // kDeadlineExceeded (reported when the running batch ends). A call that has run but waits for a
   // log whose disk is full, or hangs, fails with kIo; whether it is kept is unknown. 0: no limit.
+  uint64_t timeout_ns = 0;
+};
+
+// Of DDL, loads and libraries of procedures, which begin between two batches of both sides.
+struct ChangeOptions {
+  // Measured from the call. What has not begun by then, since queries or other changes go on, fails
+  // with kDeadlineExceeded, and nothing was changed; what has begun goes on to its end. A replay of
+  // the log, and another library that is being loaded, come first and know no limit. 0: no limit.
   uint64_t timeout_ns = 0;
 };
 

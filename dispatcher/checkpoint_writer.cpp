@@ -156,9 +156,10 @@ void CheckpointWriter::write() {
 }
 
 base::Result<void> CheckpointWriter::pace(size_t bytes) {
+  const bool hurries = callbacks_.hurries();
   std::unique_lock lock(mutex_);
   figures_.checkpoint_bytes += bytes;
-  rate_.wait(bytes, &lock, &changed_, &cancelled_);
+  if (!hurries) rate_.wait(bytes, &lock, &changed_, &cancelled_);
   if (cancelled_) return base::ErrorCode::kCancelled;
   return {};
 }

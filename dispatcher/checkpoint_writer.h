@@ -4,13 +4,13 @@
 //                                             cancel, make_way ─┴─► ended(kCancelled) ─┘
 //
 // While it writes, transactions, applies and queries go on. It writes at most `bytes_per_second`,
-// on the OLAP side's cores: one that is urgent as a query's thread would, others behind all other
-// threads of this process that want these cores, which may take long. What a save wrote before it
-// was cancelled is not written again by the next one, unless it changed.
+// while it need not hurry, on the OLAP side's cores: one that is urgent as a query's thread would,
+// others behind all other threads of this process that want these cores, which may take long. What
+// a save wrote before it was cancelled is not written again by the next one, unless it changed.
 //
 // Threads    one of its own, and while it writes a second one. begin, make_way: who holds the gate.
-//            cancel, report: any but its own. The callbacks are called on its own: `ended` before
-//            it is idle, `idle` after.
+//            cancel, report: any but its own. The callbacks are called on its own: `hurries` while
+//            it writes, `ended` before it is idle, `idle` after.
 //
 // Invariants
 //   S1  One snapshot at a time is saved: whoever saves the replica itself cancels first, holding
@@ -58,6 +58,7 @@ class CheckpointWriter {
     std::function<void(const Ended&)> ended;
     std::function<void()> idle;
     std::function<void()> due;
+    std::function<bool()> hurries;  // now: what it writes next keeps to no rate
   };
 
   CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks);

@@ -16,15 +16,17 @@ Checkpoints::Checkpoints(const DatabaseOptions& options, const std::vector<uint3
                          Source source)
     : options_(options), source_(source) {
   if (options.path.empty()) return;
-  writer_.emplace(CheckpointWriterOptions{.directory = options.path,
-                                          .cores = cores,
-                                          .bytes_per_second = options.checkpoint_bytes_per_second,
-                                          .interval_ns = options.checkpoint_interval_ns,
-                                          .before_step = checked_steps()},
-                  CheckpointWriter::Callbacks{
-                      .ended = [this](const CheckpointWriter::Ended& written) { ended(written); },
-                      .idle = [this] { writer_is_idle(); },
-                      .due = [this] { olap_dispatcher_->wish_checkpoint(); }});
+  writer_.emplace(
+      CheckpointWriterOptions{.directory = options.path,
+                              .cores = cores,
+                              .bytes_per_second = options.checkpoint_bytes_per_second,
+                              .interval_ns = options.checkpoint_interval_ns,
+                              .before_step = checked_steps()},
+      CheckpointWriter::Callbacks{
+          .ended = [this](const CheckpointWriter::Ended& written) { ended(written); },
+          .idle = [this] { writer_is_idle(); },
+          .due = [this] { olap_dispatcher_->wish_checkpoint(); },
+          .hurries = [this] { return log_ != nullptr && log_->hurries_checkpoints(); }});
 }
 
 storage::BeforeFileStep Checkpoints::checked_steps() const {
@@ -187,6 +189,7 @@ Urgency Checkpoints::urgency() const {
 void Checkpoints::note_failure(const base::Error& error, size_t waiters) {
   // relaxed: a figure to look at.
   failed_.fetch_add(1, std::memory_order_relaxed);
+  if (log_ != nullptr) log_->checkpoint_failed();
   if (waiters != 0) return;
   if (!failure_notice_.is_due(base::steady_ns())) return;
   const bool grows = log_ != nullptr && !log_->is_suspended();

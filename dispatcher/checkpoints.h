@@ -11,8 +11,11 @@
 // cancelled leaves them to the next, which has nothing to do where a save did it.
 //
 // A checkpoint is urgent where the log outgrows them, because it grows fast or because queries keep
-// the cores busy: it is written at the usual priority, not at the lowest. One at the lowest that is
-// still written as another is asked for makes way for it then: what it wrote stays written.
+// the cores busy, and where calls are refused until there is one: it is written at the usual
+// priority, not at the lowest. One at the lowest that is still written as another is asked for
+// makes way for it then: what it wrote stays written. If that does not do, it keeps to no rate, and
+// then transactions wait for it (command_log/uncovered_log.h). The log hears of each that fails:
+// nobody waits for such.
 //
 // Threads    await: any that may wait for the OLAP side. run: the OLAP side's, inside of the gate.
 //            save: who holds the gate, exclusively or as the OLAP side. close: who closes the

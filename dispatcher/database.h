@@ -93,7 +93,7 @@ class Database {
 
   // Runs CREATE and DROP of tables and indexes, and TRUNCATE (docs/sql.md), in UTF-8, between
   // batches; either all of the script or, with an error that names the statement, those before it.
-  base::Result<void> execute_ddl(std::string_view script);
+  base::Result<void> execute_ddl(std::string_view script, const ChangeOptions& options = {});
   // The catalog as of now: an immutable copy, valid until the database is destroyed.
   const base::Catalog& catalog() const;
 
@@ -139,7 +139,8 @@ class Database {
   // arguments and reply. All or nothing. kNotFound, kIo, kInvalidArgument, kUnsupported, as
   // dispatcher/module_library.h says, or as the module itself does; kAlreadyExists: a name is the
   // program's own or another module's; kOutOfMemory.
-  base::Result<LoadedProcedures> load_procedures(const std::string& path);
+  base::Result<LoadedProcedures> load_procedures(const std::string& path,
+                                                 const ChangeOptions& options = {});
   // A ref to a procedure that someone else has registered or loaded. kNotFound; kInvalidArgument:
   // it has other arguments or another reply.
   template <class Arguments, class Reply>
@@ -205,18 +206,21 @@ class Database {
   // it, and is its own; so does what `next` throws (kAborted). Everything else waits meanwhile, so
   // `next` must not call the database, which refuses it (kInvalidArgument); another one it may.
   base::Result<LoadReport> load(base::TableId table,
-                                const std::function<base::Result<RowBatch>()>& next);
+                                const std::function<base::Result<RowBatch>()>& next,
+                                const ChangeOptions& options = {});
   // The same of rows that are there. kInvalidArgument: the ref is another database's.
   template <base::Described Row>
   base::Result<LoadReport> load(const TableRef<Row>& table,
-                                std::span<const std::type_identity_t<Row>> rows) {
+                                std::span<const std::type_identity_t<Row>> rows,
+                                const ChangeOptions& options = {}) {
     if (const base::TableSchema* const schema = catalog().find_table(table.table)) {
       if (auto same = base::check_binding<Row>(*schema); !same) return same.error();
     }
-    return load(table.table, [&rows]() -> base::Result<RowBatch> {
+    const auto next = [&rows]() -> base::Result<RowBatch> {
       const auto given = std::exchange(rows, {});
       return RowBatch{reinterpret_cast<const std::byte*>(given.data()), given.size()};
-    });
+    };
+    return load(table.table, next, options);
   }
 
   // Rows of a table in the OLTP replica, between two batches.

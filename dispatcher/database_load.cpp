@@ -52,17 +52,20 @@ base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>&
 }  // namespace
 
 base::Result<LoadReport> Database::load(base::TableId table,
-                                        const std::function<base::Result<RowBatch>()>& next) {
+                                        const std::function<base::Result<RowBatch>()>& next,
+                                        const ChangeOptions& change) {
+  const uint64_t asked_ns = base::steady_ns();
   if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
   if (auto open = state_->check_not_closing(); !open) return open.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto found = state_->check_table(held, table); !found) return found.error();
+  const auto held = state_->stop_for_change(asked_ns, change);
+  if (!held) return held.error();
+  if (auto found = state_->check_table(*held, table); !found) return found.error();
   if (auto usable = state_->check_log(); !usable) return usable.error();
   try {
-    return state_->load(held, table, next);
+    return state_->load(*held, table, next);
   } catch (const std::bad_alloc&) {
-    return state_->lose_memory_unlogged(held);
+    return state_->lose_memory_unlogged(*held);
   }
 }
 

@@ -104,7 +104,9 @@ struct DatabaseOptions {
   // A background checkpoint starts after this much log, or after this interval if anything changed;
   // 0: never. It writes at most `checkpoint_bytes_per_second`; 0: unlimited. Its cost to
   // transactions grows with that rate; twice the default costs more than 3 % of them on two cores
-  // (log_checkpoints in tests/workloads/durability_bench.cpp).
+  // (log_checkpoints in tests/workloads/durability_bench.cpp). Where the log that no checkpoint has
+  // comes to 4 times `checkpoint_log_bytes` (of `log_file_bytes`, if that is more), it keeps to no
+  // rate; at 8 times, transactions wait for it.
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;
   uint64_t checkpoint_interval_ns = 0;
   uint64_t checkpoint_bytes_per_second = uint64_t{32} << 20;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "dispatcher/call_by_name.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/module_library.h"
@@ -111,7 +112,9 @@ base::Result<base::ProcedureId> Database::find_procedure(
                      fmt::format("procedure \"{}\" is asked for with {}", name, differs));
 }
 
-base::Result<LoadedProcedures> Database::load_procedures(const std::string& path) try {
+base::Result<LoadedProcedures> Database::load_procedures(const std::string& path,
+                                                         const ChangeOptions& change) try {
+  const uint64_t asked_ns = base::steady_ns();
   if (auto allowed = state_->check_may_wait("load_procedures"); !allowed) return allowed.error();
   if (auto open = state_->check_not_closing(); !open) return open.error();
   const std::lock_guard one_at_a_time(state_->loading);
@@ -122,8 +125,9 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   // The code that a log is replayed with stays until it was.
   std::unique_lock<std::mutex> no_replay;
   if (!state_->log_replay.is_done()) no_replay = state_->log_replay.hold();
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto open = state_->check_open(held); !open) return open.error();
+  const auto held = state_->stop_for_change(asked_ns, change);
+  if (!held) return held.error();
+  if (auto open = state_->check_open(*held); !open) return open.error();
   auto defined = ModuleRegistry::define(**library, state_->catalog, &definitions);
   if (defined)
     defined = state_->modules.check(**library, definitions.procedures, state_->procedures);
@@ -131,7 +135,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
     return defined.error().within(fmt::format("{}: module \"{}\"", path, (*library)->name()));
   }
   if (state_->modules.has((*library)->name())) {
-    if (auto saved = state_->save_before_replacing(held); !saved) return saved.error();
+    if (auto saved = state_->save_before_replacing(*held); !saved) return saved.error();
   }
   return state_->modules.install(&*library, std::move(definitions), &state_->engine,
                                  &state_->procedures);

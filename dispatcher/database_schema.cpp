@@ -247,21 +247,34 @@ base::Result<void> Database::State::check_manifest_room(std::string_view stateme
                                  with_it, storage::kManifestBytesMax));
 }
 
-base::Result<void> Database::execute_ddl(std::string_view script) {
+base::Result<BatchGate::Exclusive> Database::State::stop_for_change(uint64_t asked_ns,
+                                                                    const ChangeOptions& change) {
+  if (change.timeout_ns == 0) return gate.exclude();
+  auto held = gate.exclude_until(asked_ns + std::min(change.timeout_ns, kForeverNs));
+  if (held) return held;
+  return base::Error(held.code(),
+                     "it waited until then for queries, transactions or other changes that go on, "
+                     "and nothing was changed (a query can be cancelled, and long_query_ns has it "
+                     "make way)");
+}
+
+base::Result<void> Database::execute_ddl(std::string_view script, const ChangeOptions& change) {
+  const uint64_t asked_ns = base::steady_ns();
   if (auto allowed = state_->check_may_wait("execute_ddl"); !allowed) return allowed;
   if (auto open = state_->check_not_closing(); !open) return open;
   auto statements = olap::split_statements(script);
   if (!statements) return statements.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto open = state_->check_open(held); !open) return open;
+  const auto held = state_->stop_for_change(asked_ns, change);
+  if (!held) return held.error();
+  if (auto open = state_->check_open(*held); !open) return open;
   // Else it could never be saved, and calls would end for it.
   if (auto usable = state_->olap_dispatcher->check_replica(); !usable) return usable;
   if (auto usable = state_->check_log(); !usable) return usable;
   try {
-    return state_->apply_script(held, script, *statements);
+    return state_->apply_script(*held, script, *statements);
   } catch (const std::bad_alloc&) {
-    return state_->lose_memory_unlogged(held);
+    return state_->lose_memory_unlogged(*held);
   }
 }
 

@@ -75,6 +75,9 @@ struct Database::State {
   void stop_dispatchers();
   // Backups and the replay too. The caller holds `closing`.
   BatchGate::Exclusive stop_everything();
+  // The gate, for a change that was asked for at that moment.
+  base::Result<BatchGate::Exclusive> stop_for_change(uint64_t asked_ns,
+                                                     const ChangeOptions& change);
 
   bool on_dispatcher_thread() const;
   // kInvalidArgument in a procedure, of which `what` might wait for the end; the same where it is

@@ -1,6 +1,7 @@
 #include "dispatcher/log_inspection.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -22,9 +23,11 @@ base::Result<LogInspection> inspect_log(const std::string& path) {
                            .transactions = contents->transactions,
                            .unused = contents->unused};
   for (const ProcedureInLog& procedure : contents->procedures) {
-    inspection.procedures.push_back(procedure.name);
+    inspection.procedures.push_back({procedure.name, procedure.version, procedure.calls});
   }
-  std::sort(inspection.procedures.begin(), inspection.procedures.end());
+  std::ranges::sort(inspection.procedures, {}, [](const ProcedureToReplay& procedure) {
+    return std::tie(procedure.name, procedure.version);
+  });
   if (contents->torn) {
     inspection.torn_tail = fmt::format("{}: byte {}", contents->torn->path, contents->torn->offset);
   }

@@ -87,6 +87,8 @@ struct Metrics {
   uint64_t checkpoints_running = 0;              // in the background, now
   Histogram checkpoint_ns;                       // of those in the background, from cut to manifest
   uint64_t checkpoint_bytes = 0;                 // that they wrote
+  uint64_t checkpoint_waits = 0;                 // OLTP batches that waited for one
+  uint64_t checkpoint_wait_ns = 0;               // that they waited, one that waits now included
   uint64_t backups = 0;
   uint64_t backup_ns = 0;               // that they took
   uint64_t recovered_transactions = 0;  // replayed from the log

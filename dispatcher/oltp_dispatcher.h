@@ -12,7 +12,8 @@
 //
 // Back-pressure  no batch starts while the update queue holds more than `pending_update_bytes_max`;
 //                the waits are counted and timed, and the first time a line on standard error says
-//                how much is pending, and how old the replica is.
+//                how much is pending, and how old the replica is. Nor does one start while the log
+//                has no room for it (CommandLog::wait_for_room).
 // Deadlines      a call whose deadline has passed when its turn comes is completed without being
 //                run; so is one that waits for its run to be repeated. What has run waits for the
 //                log, and is answered by its deadline where that waits for space.

@@ -16,10 +16,8 @@
 namespace diptych::dispatcher {
 namespace {
 
-constexpr size_t kGroupBytesMax = size_t{8} << 20;  // then the leader waits
 constexpr uint64_t kSpaceRetryNs = 50'000'000;
 constexpr uint64_t kWishAgainNs = 1'000'000'000;
-constexpr uint64_t kFilePatienceNs = 50'000'000;      // of a checkpoint
 constexpr size_t kNotedBytesKept = size_t{32} << 20;  // of memory, from batch to batch
 
 }  // namespace
@@ -50,6 +48,7 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
       checkpoint_is_due_(std::move(checkpoint_is_due)),
       files_({options_.directory, options_.database_id, options_.identity}, options_.file_bytes_max,
              &options_.faults),
+      uncovered_(options_.checkpoint_bytes, options_.file_bytes_max),
       work_(options_.spin),
       progress_(options_.spin),
       watch_(options_.directory, [this] { answer_expired("the disk"); }) {
@@ -66,8 +65,7 @@ void CommandLog::set_position(base::Vid last, LogPosition position) {
   appended_ = last;
   logged_ = last;
   sequence_ = position.next_sequence;
-  bytes_since_ = position.bytes;
-  uncovered_bytes_ = position.bytes;
+  uncovered_.set(position.bytes);
   files_.set_present(std::move(position.files), position.next_number);
   // release: pairs with the acquire in wait_until_durable.
   durable_vid_.store(last.value, std::memory_order_release);
@@ -169,17 +167,6 @@ void CommandLog::skip_to(base::Vid last) {
   appended_ = last;
 }
 
-void CommandLog::wait_for_room() {
-  while (true) {
-    const uint32_t ticket = progress_.ticket();
-    {
-      const std::lock_guard lock(mutex_);
-      if (filling_.frame.bytes() <= kGroupBytesMax || refuses()) return;
-    }
-    progress_.wait(ticket);
-  }
-}
-
 void CommandLog::wait_until_durable(base::Vid vid) {
   while (true) {
     const uint32_t ticket = progress_.ticket();
@@ -187,23 +174,6 @@ void CommandLog::wait_until_durable(base::Vid vid) {
     if (durable_vid_.load(std::memory_order_acquire) >= vid.value || refuses()) return;
     progress_.wait(ticket);
   }
-}
-
-bool CommandLog::take_checkpoint_wish() {
-  const bool wished = options_.checkpoint_bytes != 0 && bytes_since_ >= options_.checkpoint_bytes;
-  if (wished) bytes_since_ = 0;  // asked for once
-  return wished;
-}
-
-bool CommandLog::wants_checkpoint() {
-  const std::lock_guard lock(mutex_);
-  return take_checkpoint_wish();
-}
-
-bool CommandLog::outgrows_checkpoints() const {
-  const std::lock_guard lock(mutex_);
-  const uint64_t wished = options_.checkpoint_bytes;
-  return wished != 0 && uncovered_bytes_ >= wished && uncovered_bytes_ - wished >= wished / 2;
 }
 
 std::optional<base::Error> CommandLog::refusal() const {
@@ -237,43 +207,6 @@ bool CommandLog::is_suspended() const {
   return suspension_.has_value();
 }
 
-void CommandLog::begin_file(size_t used_min) {
-  uint64_t wanted = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    bytes_since_ = 0;  // what comes while the checkpoint is written is not in it
-    covering_bytes_ = uncovered_bytes_;
-    if (end_.bytes < used_min) return;
-  }
-  if (used_min != 0 && !files_.next_is_ready(kFilePatienceNs)) return;
-  {
-    const std::lock_guard lock(mutex_);
-    wanted = ++files_wanted_;
-  }
-  work_.wake_all();
-  while (true) {
-    const uint32_t ticket = progress_.ticket();
-    {
-      const std::lock_guard lock(mutex_);
-      if (files_begun_ >= wanted || failure_ || stall_ || stopping_) return;
-    }
-    progress_.wait(ticket);
-  }
-}
-
-void CommandLog::cover(base::Vid vid) {
-  // A file that stays is dropped by the next checkpoint.
-  static_cast<void>(files_.drop_covered(vid));
-  const std::lock_guard lock(mutex_);
-  suspension_.reset();
-  uncovered_bytes_ -= std::exchange(covering_bytes_, 0);
-  // relaxed: raised under mutex_.
-  const uint64_t durable = durable_vid_.load(std::memory_order_relaxed);
-  // release: pairs with the acquire in wait_until_durable.
-  durable_vid_.store(std::max(durable, vid.value), std::memory_order_release);
-  update_refusal();
-}
-
 CommandLog::End CommandLog::durable_end() const {
   const std::lock_guard lock(mutex_);
   End end{.files = {}, .last = logged_};
@@ -291,6 +224,7 @@ void CommandLog::give_up_waiting() {
     waits_for_space_ = false;
   }
   work_.wake_all();
+  progress_.wake_all();
 }
 
 void CommandLog::stop() {
@@ -319,7 +253,10 @@ void CommandLog::report(Metrics* metrics) const {
   metrics->log_write_ns = figures_.log_write_ns;
   metrics->log_writing_ns = watch_.waited_ns();
   metrics->log_files = files_.file_count();
-  metrics->log_uncovered_bytes = uncovered_bytes_;
+  metrics->log_uncovered_bytes = uncovered_.bytes();
+  metrics->checkpoint_waits = figures_.checkpoint_waits;
+  metrics->checkpoint_wait_ns = figures_.checkpoint_wait_ns;
+  if (held_since_ns_ != 0) metrics->checkpoint_wait_ns += base::steady_ns() - held_since_ns_;
   metrics->log_waiting_bytes =
       writing_bytes_ + (filling_.frame.empty() ? 0 : filling_.frame.bytes());
   metrics->log_refuses = {failure_.has_value(), stall_.has_value(), suspension_.has_value()};
@@ -459,8 +396,9 @@ base::Result<void> CommandLog::write_group() {
   figures_.log_bytes += frame.size();
   ++figures_.log_groups;
   figures_.log_write_ns.record(base::steady_ns() - begin_ns);
-  bytes_since_ += frame.size();
-  uncovered_bytes_ += frame.size();
+  // relaxed: raised under mutex_. A manifest may have it before the log does.
+  const bool is_covered = durable_vid_.load(std::memory_order_relaxed) >= writing_.last.value;
+  if (!is_covered) uncovered_.add(frame.size());
   return {};
 }
 
@@ -566,7 +504,7 @@ void CommandLog::finish_group(const base::Result<void>& written) {
     }
     writes_ = false;
     writing_bytes_ = 0;
-    checkpoint = take_checkpoint_wish();
+    checkpoint = uncovered_.take_wish();
   }
   progress_.wake_all();
   if (!written) {

@@ -50,6 +50,7 @@
 #include "dispatcher/command_log/log_files.h"
 #include "dispatcher/command_log/log_format.h"
 #include "dispatcher/command_log/log_watch.h"
+#include "dispatcher/command_log/uncovered_log.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_directory.h"
 #include "oltp/engine.h"
@@ -98,14 +99,19 @@ class CommandLog {
   // It has `checkpoint_bytes` since the last checkpoint: after set_position, whose caller is the
   // first to ask; from then on checkpoint_is_due tells. True once each time.
   bool wants_checkpoint();
-  // No checkpoint has half as much again as `checkpoint_bytes`: the last ones took too long.
+  // One that is begun now is urgent: the last ones took too long for the log (uncovered_log.h), or
+  // calls are refused until there is one, which frees space or has what the log lacks.
   bool outgrows_checkpoints() const;
+  // The next one is worth all that the disk gives.
+  bool hurries_checkpoints() const;
 
   // What a batch is about to export, where updates are logged. Before set_position: no effect.
   void note_updates(std::span<const propagation::SealedSet> sets);
   // The requests of a batch that have ended, at its boundary; `last`: the engine's last VID.
   void append(std::span<oltp::Request* const> ended, base::Vid last);
-  void wait_for_room();  // not where calls are refused: then nothing is appended
+  // Until the group that fills has room and, where the log is full (uncovered_log.h), a checkpoint
+  // has ended. Not where calls are refused: then nothing is appended.
+  void wait_for_room();
   // A transaction's VID that no batch has, of a load that a checkpoint is about to cover. The
   // caller holds the gate exclusively.
   void skip_to(base::Vid last);
@@ -137,6 +143,8 @@ class CommandLog {
   // does one, with a `used_min`, whose successor is not ready: all would wait for a slow disk.
   void begin_file(size_t used_min = 0);
   void cover(base::Vid vid);
+  // Until the next one covers something, transactions do not wait for it.
+  void checkpoint_failed();
 
   // For a backup: no file is dropped until release_files(), which drops what was covered meanwhile;
   // and where the log is durable now.
@@ -148,7 +156,7 @@ class CommandLog {
   };
   End durable_end() const;
 
-  // From here on a full disk is waited for no longer: what has no space fails.
+  // From here on a full disk, or a checkpoint, is waited for no longer: what has no space fails.
   void give_up_waiting();
   // Ends what was appended, and the thread. Again: no effect.
   void stop();
@@ -196,7 +204,8 @@ class CommandLog {
   void fail(const base::Error& error);  // for good; mutex_ is held
   void say_failure();                   // once
   void update_refusal();                // likewise
-  bool take_checkpoint_wish();          // likewise
+  bool holds_back() const;              // likewise: batches, until there is a checkpoint
+  void wait_for_checkpoint();           // the leader
   LoggedProcedure definition(uint32_t procedure) const;
   const Known& known(uint32_t procedure);
   void encode(Group* group);  // committed_
@@ -221,6 +230,7 @@ class CommandLog {
   std::vector<NotedRun> noted_;  // the batch's updates, where they are logged
   std::vector<std::byte> noted_bytes_;
   std::atomic<size_t> noted_memory_bytes_{0};  // its; writer: the leader
+  base::NoticePause held_notice_{60'000'000'000};
 
   // The thread's.
   std::optional<LogRing> ring_;  // the log thread's
@@ -233,17 +243,16 @@ class CommandLog {
   std::vector<std::optional<uint64_t>> defined_;
 
   mutable std::mutex mutex_;
-  Group filling_;                 // guarded by mutex_, as the next
-  base::Vid appended_;            // all up to here was appended, or is in a manifest
-  LogExtent end_;                 // of the current file, what is durable; number 0: none was begun
-  base::Vid logged_;              // the newest VID in a file
-  uint64_t bytes_since_ = 0;      // the last checkpoint began, of an earlier process's log too
-  uint64_t uncovered_bytes_ = 0;  // that no checkpoint has: about what a start would replay
-  uint64_t covering_bytes_ = 0;   // of these, what the one that was begun last covers
-  bool writes_ = false;           // writing_ is on its way
-  uint64_t files_wanted_ = 0;     // by begin_file
-  uint64_t files_begun_ = 0;      // of these
-  bool waits_for_space_ = true;   // where there is none
+  Group filling_;                // guarded by mutex_, as the next
+  base::Vid appended_;           // all up to here was appended, or is in a manifest
+  LogExtent end_;                // of the current file, what is durable; number 0: none was begun
+  base::Vid logged_;             // the newest VID in a file
+  UncoveredLog uncovered_;       // of an earlier process's log too
+  uint64_t held_since_ns_ = 0;   // the leader waits for a checkpoint; 0: it does not
+  bool writes_ = false;          // writing_ is on its way
+  uint64_t files_wanted_ = 0;    // by begin_file
+  uint64_t files_begun_ = 0;     // of these
+  bool waits_for_space_ = true;  // where there is none, or for a checkpoint
   bool stopping_ = false;
   std::optional<base::Error> failure_;     // for good
   std::optional<base::Error> suspension_;  // until cover()

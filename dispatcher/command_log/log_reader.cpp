@@ -104,7 +104,7 @@ std::optional<size_t> later_frame(std::span<const std::byte> file, size_t at, ui
 
 ProcedureInLog in_log(const LoggedProcedure& procedure) {
   return {std::string(procedure.name), procedure.argument_bytes, procedure.texts,
-          procedure.signature, procedure.version};
+          procedure.signature,         procedure.version,        0};
 }
 
 // Collects what the scan wants of a file's frames.
@@ -141,13 +141,15 @@ class Scanner : public FrameVisitor {
   base::Result<void> visit(LoggedCall& call) override {
     if (!wanted_) return {};
     const LoggedProcedure& procedure = *find(call.procedure);
-    for (const ProcedureInLog& known : contents_->procedures) {
+    for (ProcedureInLog& known : contents_->procedures) {
       if (known.name == procedure.name && known.signature == procedure.signature &&
           known.version == procedure.version) {
+        ++known.calls;
         return {};
       }
     }
     contents_->procedures.push_back(in_log(procedure));
+    contents_->procedures.back().calls = 1;
     return {};
   }
   base::Result<void> visit_updates(const propagation::RecordRun&) override { return {}; }

@@ -54,6 +54,7 @@ struct ProcedureInLog {
   uint32_t texts = 0;
   uint64_t signature = 0;
   uint64_t version = 0;
+  uint64_t calls = 0;  // of LogContents: after the VID
 };
 
 struct LogContents {

@@ -62,7 +62,8 @@ TEST_F(CrashedProgram, VerifySaysWhatIsToBeReplayedAndQueryWhatIsMissing) {
   EXPECT_EQ(verified.code, 0) << verified.err;
   EXPECT_THAT(verified.out, AllOf(HasSubstr("saved: version 0, "), HasSubstr(" 0 damaged"),
                                   HasSubstr("log: 2 transactions to replay, up to version 2"),
-                                  HasSubstr("procedures: open_account")));
+                                  HasSubstr("\nlog: needs procedure \"open_account\", version 0, "
+                                            "for 2 calls\n")));
   const Outcome inspected = run({"inspect", bank_});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
   EXPECT_THAT(inspected.out, HasSubstr("log: 2 transactions not replayed"));

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/freshness_clock.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -100,6 +101,28 @@ TEST(BatchGateStress, WhoWaitsForTheOlapSideHoldsUpNoOltpBatches) {
   olap.reset();
   excluder.join();
   EXPECT_TRUE(excluded);
+}
+
+TEST(BatchGateStress, WhoGivesUpKeepsNobodyWaiting) {
+  constexpr uint64_t kSoonNs = 50'000'000;
+  BatchGate gate;
+  {
+    const BatchGate::Passage oltp = gate.pass(Side::kOltp);
+    const uint64_t begin_ns = base::steady_ns();
+    auto gives_up = std::async(std::launch::async, [&] {
+      return gate.exclude_until(begin_ns + kSoonNs).code() == ErrorCode::kDeadlineExceeded;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // it mostly waits by then
+    auto olap = std::async(std::launch::async,
+                           [&] { const BatchGate::Passage passage = gate.pass(Side::kOlap); });
+    EXPECT_TRUE(gives_up.get());
+    EXPECT_GE(base::steady_ns() - begin_ns, kSoonNs);
+    EXPECT_EQ(olap.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  }
+  EXPECT_TRUE(gate.exclude_until(0).ok()) << "a gate that is free needs no time";
+  const auto held = gate.exclude_until(base::steady_ns() + kSoonNs);
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(gate.exclude_until(base::steady_ns() + kSoonNs).code(), ErrorCode::kDeadlineExceeded);
 }
 
 // What a lost primary holds is nobody's business until it is built anew.

@@ -1,19 +1,20 @@
-// At which priority checkpoints are written: at the lowest, unless the log outgrows them.
+// At which priority checkpoints are written: at the lowest, unless the log outgrows them, or calls
+// wait for one; then at no rate, either.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
 #include <mutex>
-#include <string_view>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "storage/manifest.h"
-#include "tests/dispatcher/bank_fixture.h"
+#include "tests/dispatcher/log_fault_fixture.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -33,7 +34,10 @@ class CheckpointPriority : public DirectoryFixture {
   }
 
   std::unique_ptr<Bank> open_bank(uint64_t checkpoint_log_bytes) {
-    DatabaseOptions with{.path = path(), .checkpoint_log_bytes = checkpoint_log_bytes};
+    return open_bank(DatabaseOptions{.checkpoint_log_bytes = checkpoint_log_bytes});
+  }
+  std::unique_ptr<Bank> open_bank(DatabaseOptions with) {
+    with.path = path();
     with.faults.before_step = [this](FileStep step) { return pass(step); };
     return Bank::open(with);
   }
@@ -67,13 +71,24 @@ class CheckpointPriority : public DirectoryFixture {
     EXPECT_EQ(nice(), kLowest);
   }
 
+  static bool refuses(const Bank& bank, LogRefusal why) {
+    return bank.database->metrics().log_refuses[static_cast<size_t>(why)];
+  }
+
   int usual_ = 0;
+  std::atomic<bool> is_full_{false};     // the log finds no space for a file
+  std::atomic<bool> saves_fail_{false};  // but for checkpoints in the background
 
  private:
   base::Result<void> pass(FileStep step) {
-    char name[16] = {};
-    ::pthread_getname_np(::pthread_self(), name, sizeof name);
-    if (std::string_view(name) != "olap-checkpoint") return {};
+    const std::string name = thread_name();
+    if (name.starts_with("oltp-log") && step == FileStep::kGrow && is_full_) {
+      return base::Error(base::ErrorCode::kNoSpace, "the test's disk");
+    }
+    if (name != "olap-checkpoint") {
+      if (step != FileStep::kRename || !saves_fail_) return {};
+      return base::Error(base::ErrorCode::kIo, "the test's disk");
+    }
     std::unique_lock lock(mutex_);
     waits_ = held_;
     changed_.notify_all();
@@ -127,6 +142,49 @@ TEST_F(CheckpointPriority, IsTheUsualOfOneThatIsBegunLate) {
   while (bank->database->metrics().checkpoints == 0) std::this_thread::yield();
   EXPECT_EQ(nice(), usual_);
   expect_that_the_next_has_the_lowest(bank.get());
+}
+
+// At this rate none would ever end.
+DatabaseOptions slowest_checkpoints() {
+  return {.log_file_bytes = 8 << 10, .checkpoint_bytes_per_second = 1};
+}
+
+TEST_F(CheckpointPriority, IsTheUsualAndWithoutARateWhileTheLogWaitsForSpace) {
+  auto bank = open_bank(slowest_checkpoints());
+  bump(bank.get());
+  // The one that is written at the lowest by then makes way.
+  hold(true);
+  auto done = std::async(std::launch::async, [&] { return bank->database->checkpoint(); });
+  wait_until_held();
+  is_full_ = true;
+  Future<oltp::Nothing> waits;
+  do {
+    waits = bank->database->call(bank->bump, {.id = 1, .balance = {}});
+    while (waits.wait_for(milliseconds(1)) != std::future_status::ready &&
+           !refuses(*bank, LogRefusal::kNoSpace)) {
+    }
+  } while (!refuses(*bank, LogRefusal::kNoSpace));
+  std::this_thread::sleep_for(milliseconds(50));  // for the log's wish to be heard
+  hold(false);
+  ASSERT_EQ(done.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_TRUE(done.get().ok());
+  EXPECT_EQ(nice(), usual_);
+  is_full_ = false;
+  EXPECT_TRUE(waits.get().ok());
+}
+
+TEST_F(CheckpointPriority, IsTheUsualAndWithoutARateWhileCallsAreRefusedUntilThereIsOne) {
+  auto bank = open_bank(slowest_checkpoints());
+  bump(bank.get());
+  saves_fail_ = true;
+  EXPECT_FALSE(bank->database->execute_ddl("TRUNCATE account").ok());
+  ASSERT_TRUE(refuses(*bank, LogRefusal::kSuspended));
+  const auto begin = std::chrono::steady_clock::now();
+  while (refuses(*bank, LogRefusal::kSuspended)) {
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(nice(), usual_);
 }
 
 }  // namespace

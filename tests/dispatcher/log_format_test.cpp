@@ -208,9 +208,9 @@ TEST_F(LogFormat, AProcedureIsNamedOnceForEachOfItsVersionsAndOfItsArguments) {
   ASSERT_TRUE(contents.ok()) << contents.error().to_string();
   Lines named;
   for (const ProcedureInLog& one : contents->procedures) {
-    named.push_back(fmt::format("{} {} {}", one.name, one.signature, one.version));
+    named.push_back(fmt::format("{} {} {}: {}", one.name, one.signature, one.version, one.calls));
   }
-  EXPECT_THAT(named, ::testing::ElementsAre("plain 1 7", "plain 1 8", "plain 2 8"));
+  EXPECT_THAT(named, ::testing::ElementsAre("plain 1 7: 2", "plain 1 8: 1", "plain 2 8: 1"));
 }
 
 // A frame that is cut at a VID has what it had up to there, whatever it is made of.

@@ -14,7 +14,7 @@ base::Result<void> BackupRuns::begin(const BatchGate::Exclusive& /*gate_held*/,
 
 base::Result<void> BackupRuns::pace(ByteRate* rate, size_t bytes) {
   std::unique_lock held(mutex_);
-  rate->wait(bytes, &held, &stopping_, &stops_);
+  rate->wait(bytes, &held, &stopping_, [this] { return stops_; });
   if (stops_) return base::ErrorCode::kClosed;
   return {};
 }

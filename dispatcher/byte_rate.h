@@ -22,19 +22,21 @@ class ByteRate {
   explicit ByteRate(uint64_t bytes_per_second)
       : bytes_per_second_(bytes_per_second), go_on_ns_(base::steady_ns()) {}
 
-  // Waits for as long as so many bytes more take, unless `*stopped` comes true, which `changed`
-  // tells of and the lock guards.
+  // Waits for as long as so many bytes more take, unless `ends()` comes true. The lock is held for
+  // it; `changed` tells of it at once, otherwise it is noticed soon.
+  template <class Ends>
   void wait(size_t bytes, std::unique_lock<std::mutex>* held, std::condition_variable* changed,
-            const bool* stopped) {
+            const Ends& ends) {
     const uint64_t until_ns = go_on_ns(bytes);
-    for (uint64_t now_ns = base::steady_ns(); now_ns < until_ns && !*stopped;
-         now_ns = base::steady_ns()) {
-      changed->wait_for(*held, std::chrono::nanoseconds(until_ns - now_ns),
-                        [stopped] { return *stopped; });
+    while (!ends()) {
+      const uint64_t now_ns = base::steady_ns();
+      if (now_ns >= until_ns) return;
+      changed->wait_for(*held, std::chrono::nanoseconds(std::min(until_ns - now_ns, kSoonNs)));
     }
   }
 
  private:
+  static constexpr uint64_t kSoonNs = 50'000'000;
   // Time that was not used, beyond this, is lost: who was slow for a while would else write without
   // a pause for as long, and others would wait for the disk.
   static constexpr uint64_t kUnusedNsMax = 10'000'000;

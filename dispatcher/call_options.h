@@ -1,5 +1,5 @@
 // CallOptions: a call's priority, how long it may take, and what is done where there are too many.
-// ChangeOptions: how long DDL, a load or a library may wait for its turn.
+// ChangeOptions: how long DDL, a load or new procedures may wait for their turn.
 
 #pragma once
 
@@ -21,7 +21,7 @@ struct CallOptions {
   uint64_t timeout_ns = 0;
 };
 
-// Of DDL, loads and libraries of procedures, which begin between two batches of both sides.
+// Of DDL, loads and new procedures, which begin between two batches of both sides.
 struct ChangeOptions {
   // Measured from the call. What has not begun by then, since queries or other changes go on, fails
   // with kDeadlineExceeded, and nothing was changed; what has begun goes on to its end. A replay of

@@ -156,10 +156,9 @@ void CheckpointWriter::write() {
 }
 
 base::Result<void> CheckpointWriter::pace(size_t bytes) {
-  const bool hurries = callbacks_.hurries();
   std::unique_lock lock(mutex_);
   figures_.checkpoint_bytes += bytes;
-  if (!hurries) rate_.wait(bytes, &lock, &changed_, &cancelled_);
+  rate_.wait(bytes, &lock, &changed_, [this] { return cancelled_ || callbacks_.hurries(); });
   if (cancelled_) return base::ErrorCode::kCancelled;
   return {};
 }

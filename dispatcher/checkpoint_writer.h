@@ -58,7 +58,7 @@ class CheckpointWriter {
     std::function<void(const Ended&)> ended;
     std::function<void()> idle;
     std::function<void()> due;
-    std::function<bool()> hurries;  // now: what it writes next keeps to no rate
+    std::function<bool()> hurries;  // now: what it writes keeps to no rate; waits for nobody
   };
 
   CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks);

@@ -125,13 +125,16 @@ class Database {
   // the errors of register_procedure and save().
   template <class Arguments, class Reply, class Body>
   base::Result<ProcedureRef<Arguments, Reply>> replace_procedure(
-      std::string name, Body body, ProcedureOptions<Arguments> options = {}) {
+      std::string name, Body body, ProcedureOptions<Arguments> options = {},
+      const ChangeOptions& change = {}) {
     auto id = replace_definition(oltp::define_procedure<Arguments, Reply>(
-        std::move(name), std::move(body), std::move(options)));
+                                     std::move(name), std::move(body), std::move(options)),
+                                 change);
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
-  base::Result<base::ProcedureId> replace_definition(ProcedureDefinition definition);
+  base::Result<base::ProcedureId> replace_definition(ProcedureDefinition definition,
+                                                     const ChangeOptions& options = {});
 
   // Loads a shared library of procedures (dispatcher/procedure_module.h), whose calls are possible
   // from the next batch on. Where a module of its name is loaded already, its procedures take the

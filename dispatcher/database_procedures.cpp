@@ -54,8 +54,9 @@ base::Result<base::ProcedureId> Database::register_definition(
   return base::ErrorCode::kOutOfMemory;
 }
 
-base::Result<base::ProcedureId> Database::replace_definition(
-    oltp::ProcedureDefinition definition) try {
+base::Result<base::ProcedureId> Database::replace_definition(oltp::ProcedureDefinition definition,
+                                                             const ChangeOptions& change) try {
+  const uint64_t asked_ns = base::steady_ns();
   if (auto allowed = state_->check_may_wait("replace_procedure"); !allowed) return allowed.error();
   if (auto open = state_->check_not_closing(); !open) return open.error();
   if (const std::string why = unfit(definition); !why.empty()) return mistaken(definition, why);
@@ -64,8 +65,9 @@ base::Result<base::ProcedureId> Database::replace_definition(
   // As in load_procedures.
   std::unique_lock<std::mutex> no_replay;
   if (!state_->log_replay.is_done()) no_replay = state_->log_replay.hold();
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto open = state_->check_open(held); !open) return open.error();
+  const auto held = state_->stop_for_change(asked_ns, change);
+  if (!held) return held.error();
+  if (auto open = state_->check_open(*held); !open) return open.error();
   const ProcedureSignature* const present = state_->procedures.find(definition.name);
   if (present == nullptr) {
     return base::Error(base::ErrorCode::kNotFound,
@@ -78,7 +80,7 @@ base::Result<base::ProcedureId> Database::replace_definition(
   if (!differs.empty()) {
     return mistaken(definition, fmt::format("has {}, but callers know it as it was", differs));
   }
-  if (auto saved = state_->save_before_replacing(held); !saved) return saved.error();
+  if (auto saved = state_->save_before_replacing(*held); !saved) return saved.error();
   state_->procedures.set_version(present->id, definition.version);
   state_->engine.replace_procedure(present->id, std::move(definition));
   return present->id;

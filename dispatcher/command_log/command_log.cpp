@@ -66,6 +66,7 @@ void CommandLog::set_position(base::Vid last, LogPosition position) {
   logged_ = last;
   sequence_ = position.next_sequence;
   uncovered_.set(position.bytes);
+  update_hurry();
   files_.set_present(std::move(position.files), position.next_number);
   // release: pairs with the acquire in wait_until_durable.
   durable_vid_.store(last.value, std::memory_order_release);
@@ -190,6 +191,7 @@ base::Result<void> CommandLog::check() const {
 void CommandLog::update_refusal() {
   // release: pairs with the acquire in refuses.
   refuses_.store(failure_ || suspension_ || stall_, std::memory_order_release);
+  update_hurry();
   progress_.wake_all();
 }
 
@@ -399,6 +401,7 @@ base::Result<void> CommandLog::write_group() {
   // relaxed: raised under mutex_. A manifest may have it before the log does.
   const bool is_covered = durable_vid_.load(std::memory_order_relaxed) >= writing_.last.value;
   if (!is_covered) uncovered_.add(frame.size());
+  update_hurry();
   return {};
 }
 

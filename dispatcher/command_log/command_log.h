@@ -17,8 +17,8 @@
 // A physical log (LogContent::kUpdates) has, in place of the calls, the updates that they made:
 // note_updates gets them at the batch's boundary, before append.
 //
-// Threads    append, note_updates, wait_for_room: the OLTP leader. begin_file, set_position, cover:
-//            who holds the gate, as a side or exclusively. The rest: any.
+// Threads    append, note_updates, wait_for_room: the OLTP leader. begin_file, set_position: who
+//            holds the gate, as a side or exclusively. The rest: any.
 //
 // Invariants
 //   L1  The log has every VID after its position, in order and without a gap: a batch is appended
@@ -102,8 +102,12 @@ class CommandLog {
   // One that is begun now is urgent: the last ones took too long for the log (uncovered_log.h), or
   // calls are refused until there is one, which frees space or has what the log lacks.
   bool outgrows_checkpoints() const;
-  // The next one is worth all that the disk gives.
-  bool hurries_checkpoints() const;
+  // What is written of one is worth all that the disk gives. Takes no lock: who writes has the
+  // lowest priority, and would keep others waiting for it.
+  bool hurries_checkpoints() const {
+    // relaxed: as where it is written.
+    return hurries_checkpoints_.load(std::memory_order_relaxed);
+  }
 
   // What a batch is about to export, where updates are logged. Before set_position: no effect.
   void note_updates(std::span<const propagation::SealedSet> sets);
@@ -204,6 +208,7 @@ class CommandLog {
   void fail(const base::Error& error);  // for good; mutex_ is held
   void say_failure();                   // once
   void update_refusal();                // likewise
+  void update_hurry();                  // likewise
   bool holds_back() const;              // likewise: batches, until there is a checkpoint
   void wait_for_checkpoint();           // the leader
   LoggedProcedure definition(uint32_t procedure) const;
@@ -261,11 +266,12 @@ class CommandLog {
   size_t writing_bytes_ = 0;               // of writing_, while it is on its way
   size_t writing_memory_bytes_ = 0;        // of writing_, as it was taken or cleared
 
-  std::atomic<bool> refuses_{false};      // writers: under mutex_
-  std::atomic<uint64_t> durable_vid_{0};  // writers: the thread, set_position, cover
-  base::Parker work_;                     // rings for the thread
-  base::Parker progress_;                 // rings when a group has ended
-  LogWatch watch_;                        // after what it answers from
+  std::atomic<bool> hurries_checkpoints_{false};  // writers: under mutex_
+  std::atomic<bool> refuses_{false};              // writers: under mutex_
+  std::atomic<uint64_t> durable_vid_{0};          // writers: the thread, set_position, cover
+  base::Parker work_;                             // rings for the thread
+  base::Parker progress_;                         // rings when a group has ended
+  LogWatch watch_;                                // after what it answers from
   base::Thread thread_;
 };
 

@@ -24,9 +24,10 @@ bool CommandLog::outgrows_checkpoints() const {
   return stall_ || suspension_ || uncovered_.is_outgrown();
 }
 
-bool CommandLog::hurries_checkpoints() const {
-  const std::lock_guard lock(mutex_);
-  return stall_ || suspension_ || uncovered_.is_ahead();
+void CommandLog::update_hurry() {
+  // relaxed: who reads it asks again.
+  hurries_checkpoints_.store(stall_ || suspension_ || uncovered_.is_ahead(),
+                             std::memory_order_relaxed);
 }
 
 bool CommandLog::holds_back() const {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -19,7 +20,7 @@ class ByteRateTest : public testing::Test {
   double seconds_of_pieces() {
     const uint64_t begin_ns = base::steady_ns();
     std::unique_lock lock(mutex_);
-    for (int i = 0; i < kPieces; ++i) rate_.wait(kPieceBytes, &lock, &changed_, &stopped_);
+    for (int i = 0; i < kPieces; ++i) rate_.wait(kPieceBytes, &lock, &changed_, stops_);
     return static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
   }
 
@@ -27,6 +28,7 @@ class ByteRateTest : public testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
+  const std::function<bool()> stops_ = [this] { return stopped_; };
 };
 
 TEST_F(ByteRateTest, PiecesTakeAsLongAsTheRateSays) {
@@ -42,7 +44,15 @@ TEST_F(ByteRateTest, WhoIsStoppedDoesNotWait) {
   stopped_ = true;
   std::unique_lock lock(mutex_);
   const uint64_t begin_ns = base::steady_ns();
-  rate_.wait(1000 * kBytesPerSecond, &lock, &changed_, &stopped_);
+  rate_.wait(1000 * kBytesPerSecond, &lock, &changed_, stops_);
+  EXPECT_LT(base::steady_ns() - begin_ns, uint64_t{900} * 1'000'000'000);
+}
+
+TEST_F(ByteRateTest, WhatEndsAWaitIsNoticedWithoutAWord) {
+  std::unique_lock lock(mutex_);
+  const uint64_t begin_ns = base::steady_ns();
+  rate_.wait(1000 * kBytesPerSecond, &lock, &changed_,
+             [&] { return base::steady_ns() - begin_ns > 10'000'000; });
   EXPECT_LT(base::steady_ns() - begin_ns, uint64_t{900} * 1'000'000'000);
 }
 
@@ -50,7 +60,7 @@ TEST_F(ByteRateTest, WithoutARateNobodyWaits) {
   rate_ = ByteRate(0);
   std::unique_lock lock(mutex_);
   const uint64_t begin_ns = base::steady_ns();
-  rate_.wait(1000 * kBytesPerSecond, &lock, &changed_, &stopped_);
+  rate_.wait(1000 * kBytesPerSecond, &lock, &changed_, stops_);
   EXPECT_LT(base::steady_ns() - begin_ns, uint64_t{900} * 1'000'000'000);
 }
 

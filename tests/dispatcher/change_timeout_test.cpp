@@ -1,4 +1,4 @@
-// DDL, loads and libraries that wait no longer than they are told to for their turn.
+// DDL, loads and new procedures that wait no longer than they are told to for their turn.
 
 #include <optional>
 #include <thread>
@@ -59,6 +59,14 @@ TEST_F(ChangeTimeout, WhatWaitsForAQueryGivesUpAndChangesNothing) {
   expect_given_up([&] { return database().execute_ddl(kAdded, kSoon); });
   expect_given_up([&] { return load(kSoon); });
   expect_given_up([&] { return database().load_procedures(DIPTYCH_MODULE_VARIANTS, kSoon); });
+  expect_given_up([&] {
+    return database().replace_procedure<AccountArguments, oltp::Nothing>(
+        "bump",
+        [](Transaction&, const AccountArguments&) -> base::Result<oltp::Nothing> {
+          return base::ErrorCode::kNotFound;
+        },
+        {}, kSoon);
+  });
   EXPECT_TRUE(database().call(bank_->bump, {.id = 3, .balance = {}}).get().ok());
   EXPECT_EQ(database().catalog().find_table("added"), nullptr);
   EXPECT_EQ(*database().row_count(bank_->accounts.table), 3'000u);

@@ -32,9 +32,12 @@ class LogBound : public LogFault {
     holds_log_ = false;
   }
 
-  std::unique_ptr<Bank> open_bank(size_t log_file_bytes = kLogBytes) {
-    DatabaseOptions with{
-        .path = path(), .log_file_bytes = log_file_bytes, .checkpoint_log_bytes = kLogBytes};
+  std::unique_ptr<Bank> open_bank(size_t log_file_bytes = kLogBytes,
+                                  uint64_t rate = DatabaseOptions().checkpoint_bytes_per_second) {
+    DatabaseOptions with{.path = path(),
+                         .log_file_bytes = log_file_bytes,
+                         .checkpoint_log_bytes = kLogBytes,
+                         .checkpoint_bytes_per_second = rate};
     with.faults.before_step = [this](FileStep step) -> base::Result<void> {
       const std::string thread = thread_name();
       const bool is_checkpoint = thread == "olap-checkpoint";
@@ -109,6 +112,18 @@ TEST_F(LogBound, WhereItIsReachedTransactionsWaitForACheckpoint) {
   EXPECT_EQ(occurrences(told, "transactions wait for a checkpoint: "), 1) << told;
   EXPECT_THAT(told, HasSubstr("of the log are in none, the limit is 64 KiB"));
   EXPECT_EQ(bumps(), bumped_);
+}
+
+// Its first piece is followed by a pause of hours, which has begun by then.
+TEST_F(LogBound, ACheckpointThatPausesGoesOnOnceTheLogIsAhead) {
+  auto bank = open_bank(kLogBytes, 1);
+  const auto bump = [&] {
+    ASSERT_TRUE(begin_bump(bank.get()).get().ok());
+    ++bumped_;
+  };
+  while (bank->database->metrics().checkpoint_bytes == 0) bump();
+  while (bank->database->metrics().checkpoint_ns.count() < 2) bump();
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), bumped_);
 }
 
 TEST_F(LogBound, NobodyWaitsForCheckpointsThatFail) {

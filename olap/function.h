@@ -165,7 +165,7 @@ enum class Function : uint8_t {
   kJustifyDays,
   kJustifyInterval,
   kDateBin,           // INTERVAL, TIMESTAMP, TIMESTAMP origin: TIMESTAMP
-  kTruncateInterval,  // INTERVAL, field name (literal)
+  kTruncateInterval,  // INTERVAL, unit (literal INTERVAL: 3 mons, 7 days, 1 hour)
   kToCharInterval,    // INTERVAL, pattern: text
 };
 

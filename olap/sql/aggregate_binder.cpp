@@ -221,12 +221,15 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
   for (const Scope* scope = scope_.outer(); scope != nullptr; scope = scope->outer()) {
     const auto& placed = scope->expressions()->inner_aggregates_;
     const auto known = placed.find(&call);
-    if (known != placed.end()) return typed(slots_.column(known->second), offset);
+    if (known != placed.end()) return typed(clone(*known->second), offset);
   }
   Aggregate aggregate;
   const bool within = std::exchange(in_aggregate_, true);
   const Argument around = std::exchange(argument_, Argument{slots_.size(), std::nullopt});
-  auto bound = bind_aggregate_call(call, name, &aggregate);
+  const bool hypothetical = call.agg_within_group != 0 && is_hypothetical(name);
+  auto bound = hypothetical          ? bind_hypothetical(call, name, &aggregate)
+               : is_regression(name) ? bind_pair(call, name, &aggregate)
+                                     : bind_aggregate_call(call, name, &aggregate);
   in_aggregate_ = within;
   const Argument argument = std::exchange(argument_, around);
   if (!bound) return bound.error();
@@ -237,31 +240,38 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
   if (has_subquery && argument.last && &owner_of(*argument.last) != this) {
     return bind_in(owner_of(*argument.last), call, name);
   }
-  auto column = place_aggregate(std::move(aggregate), name, offset);
-  if (!column) return column.error();
-  return Bound{*std::move(column), false, offset};
+  // Once for all aggregates that it is computed from, some of which name fewer columns.
+  ExpressionBinder& owner = owner_of(aggregate);
+  if (auto checked = owner.check_aggregate_place(offset); !checked) return checked.error();
+  if (owner.has_aggregate_in(aggregate)) {
+    return source_.wrong(offset, "an aggregate within an aggregate", "42803");
+  }
+  const auto place = [&](Aggregate part) {
+    return place_aggregate(owner, std::move(part), name, offset);
+  };
+  auto value = hypothetical          ? hypothetical_of(name, aggregate, place)
+               : is_regression(name) ? regression_of(name, aggregate, place)
+                                     : place(std::move(aggregate));
+  if (!value) return value.error();
+  return Bound{*std::move(value), false, offset};
 }
 
 // The aggregate, whose argument has a subquery, in the query around that it belongs to: there the
 // subquery is joined, and there it is found when what has the call is bound again.
 BoundResult ExpressionBinder::bind_in(ExpressionBinder& owner, const PgQuery__FuncCall& call,
                                       std::string_view name) {
-  auto column = owner.bind_aggregate(call, name);
-  if (!column) return column;
-  owner.inner_aggregates_[&call] = column->expression->column;
+  auto value = owner.bind_aggregate(call, name);
+  if (!value) return value;
+  owner.inner_aggregates_[&call] = std::move(value->expression);
   owner.bind_again_ = true;
   return source_.wrong(call.location, "an aggregate of the query around, to be bound again");
 }
 
 // Puts the aggregate into the query that it belongs to; gives its column there.
-base::Result<ExpressionPtr> ExpressionBinder::place_aggregate(Aggregate aggregate,
+base::Result<ExpressionPtr> ExpressionBinder::place_aggregate(ExpressionBinder& owner,
+                                                              Aggregate aggregate,
                                                               std::string_view name,
                                                               int64_t offset) {
-  ExpressionBinder& owner = owner_of(aggregate);
-  if (auto checked = owner.check_aggregate_place(offset); !checked) return checked.error();
-  if (owner.has_aggregate_in(aggregate)) {
-    return source_.wrong(offset, "an aggregate within an aggregate", "42803");
-  }
   const uint32_t slot = owner.add_aggregate(std::move(aggregate), name);
   if (&owner != this && slot >= first_own_slot_) {
     owner.bind_again_ = true;

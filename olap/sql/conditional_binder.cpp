@@ -474,13 +474,12 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   }
   if (call.func_variadic != 0) return source_.unsupported(offset, "VARIADIC");
   if (name == "make_interval") return bind_make_interval(call);
-  if (call.agg_within_group != 0 && is_hypothetical(name)) return bind_hypothetical(call, name);
+  if (call.agg_within_group != 0 && is_hypothetical(name)) return bind_aggregate(call, name);
   if (call.over != nullptr) return bind_window(call, name);
   if (is_window_function(name) && call.agg_within_group == 0) {
     return source_.wrong(offset, fmt::format("window function {}() needs an OVER", name), "42809");
   }
-  if (is_regression(name)) return bind_regression(call, name);
-  if (is_aggregate(name)) return bind_aggregate(call, name);
+  if (is_regression(name) || is_aggregate(name)) return bind_aggregate(call, name);
   if (!is_function(name) && !is_window_function(name)) {
     if (name == "timezone") {
       return source_.wrong(

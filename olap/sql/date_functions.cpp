@@ -1,7 +1,6 @@
 // Functions of dates, timestamps and intervals: find_date_function_binder of function_call.h.
 
 #include <unordered_map>
-#include <unordered_set>
 
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/function_call.h"
@@ -189,13 +188,26 @@ BoundResult bind_truncated_interval(Call call, const std::string& field) {
   if (is_null_literal(*call.arguments[0].expression)) {
     return called(make_null(kIntervalType), call.offset);
   }
-  static const std::unordered_set<std::string_view> kFields = {
-      "millennium", "century", "decade", "year",   "quarter",      "month",       "week",
-      "day",        "hour",    "minute", "second", "milliseconds", "microseconds"};
-  if (!kFields.contains(field)) return no_field(call, field);
+  // Weeks are refused where a value is truncated to them.
+  static const std::unordered_map<std::string_view, base::Interval> kUnits = {
+      {"millennium", {.months = 12'000}},
+      {"century", {.months = 1200}},
+      {"decade", {.months = 120}},
+      {"year", {.months = 12}},
+      {"quarter", {.months = 3}},
+      {"month", {.months = 1}},
+      {"week", {.days = 7}},
+      {"day", {.days = 1}},
+      {"hour", {.micros = base::kMicrosPerHour}},
+      {"minute", {.micros = base::kMicrosPerMinute}},
+      {"second", {.micros = base::kMicrosPerSecond}},
+      {"milliseconds", {.micros = 1000}},
+      {"microseconds", {.micros = 1}}};
+  const auto unit = kUnits.find(field);
+  if (unit == kUnits.end()) return no_field(call, field);
   Expressions arguments;
   arguments.push_back(std::move(call.arguments[1].expression));
-  arguments.push_back(make_literal(kTextType, base::Value(field)));
+  arguments.push_back(make_literal(kIntervalType, base::Value(unit->second)));
   return called(make_function(Function::kTruncateInterval, kIntervalType, std::move(arguments)),
                 call.offset);
 }

@@ -58,13 +58,17 @@ bool is_regression(std::string_view function);       // an expression over aggre
 // Their names, for hints.
 void add_aggregate_names(std::vector<std::string>* names);
 void add_window_function_names(std::vector<std::string>* names);
-bool is_hypothetical(std::string_view function);
+bool is_hypothetical(std::string_view function);  // with WITHIN GROUP, the same
 void add_regression_names(std::vector<std::string>* names);
-// The regression of a pair, whose y is `argument` and whose x is in `further`. `place` returns the
-// column of an aggregate.
-base::Result<ExpressionPtr> regression_of(
-    std::string_view name, const Aggregate& pair,
-    const std::function<base::Result<ExpressionPtr>(Aggregate)>& place);
+// Returns the column of an aggregate.
+using PlaceAggregate = std::function<base::Result<ExpressionPtr>(Aggregate)>;
+// The regression of a pair, whose y is `argument` and whose x is in `further`.
+base::Result<ExpressionPtr> regression_of(std::string_view name, const Aggregate& pair,
+                                          const PlaceAggregate& place);
+// The place of a row of constants among a group's: `argument` says which rows count, and `further`
+// has whether a row stands before it, whether it has its values, and then the keys.
+base::Result<ExpressionPtr> hypothetical_of(std::string_view name, const Aggregate& row,
+                                            const PlaceAggregate& place);
 
 class ExpressionBinder {
  public:
@@ -179,8 +183,8 @@ class ExpressionBinder {
                       std::string_view name);
   bool has_aggregate_in(const Aggregate& aggregate) const;
   base::Result<void> check_aggregate_place(int64_t offset) const;
-  base::Result<ExpressionPtr> place_aggregate(Aggregate aggregate, std::string_view name,
-                                              int64_t offset);
+  base::Result<ExpressionPtr> place_aggregate(ExpressionBinder& owner, Aggregate aggregate,
+                                              std::string_view name, int64_t offset);
   base::Result<void> bind_aggregate_call(const PgQuery__FuncCall& call, std::string_view name,
                                          Aggregate* aggregate);
   base::Result<void> bind_aggregate_argument(const PgQuery__FuncCall& call, std::string_view name,
@@ -190,21 +194,13 @@ class ExpressionBinder {
   ExpressionPtr key_of_table(const Node& node) const;
   base::Result<void> bind_counted_row(const PgQuery__FuncCall& call, Aggregate* aggregate);
   // regression_binder.cpp
-  BoundResult bind_regression(const PgQuery__FuncCall& call, std::string_view name);
   base::Result<void> bind_pair(const PgQuery__FuncCall& call, std::string_view name,
                                Aggregate* pair);
   // ordered_set_binder.cpp
   base::Result<void> bind_ordered_set(const PgQuery__FuncCall& call, std::string_view name,
                                       Aggregate* aggregate);
-  struct Hypothetical {
-    ExpressionPtr before;     // whether a row stands before it
-    ExpressionPtr beside;     // whether a row has its values
-    ExpressionPtr filter;     // which rows count
-    ExpressionPtr first_key;  // of the order
-  };
-  base::Result<Hypothetical> bind_hypothetical_row(const PgQuery__FuncCall& call,
-                                                   std::string_view name);
-  BoundResult bind_hypothetical(const PgQuery__FuncCall& call, std::string_view name);
+  base::Result<void> bind_hypothetical(const PgQuery__FuncCall& call, std::string_view name,
+                                       Aggregate* row);
   BoundResult bind_grouping(const PgQuery__GroupingFunc& call);
 
   // window_binder.cpp
@@ -257,8 +253,8 @@ class ExpressionBinder {
     std::optional<uint32_t> last;
   };
   Argument argument_;
-  // The slots of calls in subqueries that are aggregates of this query.
-  std::unordered_map<const PgQuery__FuncCall*, uint32_t> inner_aggregates_;
+  // The values of calls in subqueries that are aggregates of this query.
+  std::unordered_map<const PgQuery__FuncCall*, ExpressionPtr> inner_aggregates_;
   std::vector<std::pair<const Node*, ExpressionPtr>> known_;
   const PgQuery__FuncCall* series_ = nullptr;
   uint32_t series_slot_ = 0;

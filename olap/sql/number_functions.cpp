@@ -4,6 +4,7 @@
 #include <numbers>
 #include <unordered_map>
 
+#include "olap/execution/expression/row_functions.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/function_call.h"
 #include "olap/sql/type_rules.h"
@@ -257,15 +258,6 @@ BoundResult bind_min_scale(Call call) {
   return called(make_function(Function::kMinScale, kIntType, std::move(arguments)), call.offset);
 }
 
-// The places behind the point of to_number's pattern, or more: text in quotes counts, too.
-int64_t fraction_places(std::string_view pattern) {
-  const size_t point = std::min(pattern.find_first_of(".Dd"), pattern.size());
-  const std::string_view fraction = pattern.substr(point);
-  const auto is_place = [](char c) { return c == '9' || c == '0'; };
-  const int64_t places = std::count_if(fraction.begin(), fraction.end(), is_place);
-  return std::min<int64_t>(places, kWideDecimalDigitsMax);
-}
-
 // to_number(text, pattern): NULL where the pattern is empty.
 BoundResult bind_to_number(Call call) {
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
@@ -276,7 +268,9 @@ BoundResult bind_to_number(Call call) {
     arguments.push_back(*std::move(text));
   }
   const auto* written = std::get_if<std::string>(&arguments[1]->literal);
-  const int64_t scale = written == nullptr ? int64_t{kQuotientScale} : fraction_places(*written);
+  const int64_t scale = written == nullptr ? int64_t{kQuotientScale}
+                                           : std::min<int64_t>(number_pattern_fraction(*written),
+                                                               kWideDecimalDigitsMax);
   arguments[1] = fold(make_expression(ExpressionKind::kNullIf, kTextType, std::move(arguments[1]),
                                       make_literal(kTextType, base::Value(std::string()))));
   arguments.push_back(make_literal(kBigIntType, base::Value(scale)));

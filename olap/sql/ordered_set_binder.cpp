@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -57,10 +59,75 @@ ExpressionPtr share_of(ExpressionPtr part, ExpressionPtr whole) {
 constexpr std::array<std::string_view, 4> kHypothetical = {"rank", "dense_rank", "percent_rank",
                                                            "cume_dist"};
 
+// Where bind_hypothetical() puts in `further` what it binds.
+enum : size_t { kBefore, kBeside, kFirstKey };
+
+base::Result<void> check_hypothetical(const SourceText& source, const PgQuery__FuncCall& call,
+                                      std::string_view name) {
+  const int64_t offset = call.location;
+  if (call.over != nullptr) {
+    return source.unsupported(offset, fmt::format("OVER of {}() WITHIN GROUP", name));
+  }
+  if (call.n_args != call.n_agg_order) {
+    return source.wrong(
+        offset, fmt::format("{}() takes as many values as WITHIN GROUP orders by", name), "42883");
+  }
+  if (name == "dense_rank" && call.n_args > 1) {
+    return source.unsupported(offset, "dense_rank() WITHIN GROUP of several values");
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_hypothetical(std::string_view function) {
   return std::find(kHypothetical.begin(), kHypothetical.end(), function) != kHypothetical.end();
+}
+
+base::Result<ExpressionPtr> hypothetical_of(std::string_view name, const Aggregate& row,
+                                            const PlaceAggregate& place) {
+  using enum ExpressionKind;
+  const Expression& before = *row.further[kBefore];
+  base::Result<void> placed;
+  const auto count = [&](ExpressionPtr condition, ExpressionPtr value, AggregateKind kind) {
+    Aggregate aggregate;
+    aggregate.kind = kind;
+    aggregate.type = kBigIntType;
+    aggregate.argument =
+        make_case(truth(kAnd, clone(*row.argument), std::move(condition)), std::move(value));
+    auto column = place(std::move(aggregate));
+    if (column) return *std::move(column);
+    placed = column.error();
+    return make_null(kBigIntType);
+  };
+  const auto number = [](int64_t value) { return make_literal(kBigIntType, base::Value(value)); };
+  const auto rows_where = [&](ExpressionPtr condition) {
+    return count(std::move(condition), number(1), AggregateKind::kCount);
+  };
+  const auto all_rows = [&] { return rows_where(make_literal(kBooleanType, base::Value(true))); };
+  ExpressionPtr value;
+  if (name == "rank") {
+    value = plus_one(rows_where(clone(before)));
+  } else if (name == "dense_rank") {
+    // NULL is a value, too, of those before.
+    const Expression& key = *row.further[kFirstKey];
+    ExpressionPtr values = count(clone(before), clone(key), AggregateKind::kCountDistinct);
+    ExpressionPtr nulls = rows_where(truth(kAnd, clone(before), null_test(kIsNull, key)));
+    ExpressionPtr any = truth(kGreater, std::move(nulls), number(0));
+    ExpressionPtr null = fold(make_case(std::move(any), number(1), number(0)));
+    value = plus_one(fold(make_expression(kAdd, kBigIntType, std::move(values), std::move(null))));
+  } else if (name == "percent_rank") {
+    ExpressionPtr all = all_rows();
+    ExpressionPtr none = truth(kEqual, clone(*all), number(0));
+    value = fold(make_case(std::move(none), make_literal(kDoubleType, base::Value(0.0)),
+                           share_of(rows_where(clone(before)), std::move(all))));
+  } else {
+    ExpressionPtr until = truth(kOr, clone(before), clone(*row.further[kBeside]));
+    ExpressionPtr standing = plus_one(rows_where(std::move(until)));
+    value = share_of(std::move(standing), plus_one(all_rows()));
+  }
+  if (!placed) return placed.error();
+  return value;
 }
 
 base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& call,
@@ -114,11 +181,14 @@ base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& c
   return {};
 }
 
-// The places of the constants among the group's rows, and FILTER.
-base::Result<ExpressionBinder::Hypothetical> ExpressionBinder::bind_hypothetical_row(
-    const PgQuery__FuncCall& call, std::string_view name) {
+base::Result<void> ExpressionBinder::bind_hypothetical(const PgQuery__FuncCall& call,
+                                                       std::string_view name, Aggregate* row) {
   using enum ExpressionKind;
-  Hypothetical row;
+  if (auto checked = check_hypothetical(source_, call, name); !checked) return checked;
+  row->further.resize(kFirstKey);
+  ExpressionPtr& before = row->further[kBefore];
+  ExpressionPtr& beside = row->further[kBeside];
+  std::vector<ExpressionPtr> keys;
   // Column by column, from the last: before it, or beside it and before the rest.
   for (size_t i = call.n_args; i-- > 0;) {
     const PgQuery__SortBy& item = *call.agg_order[i]->sort_by;
@@ -136,88 +206,25 @@ base::Result<ExpressionBinder::Hypothetical> ExpressionBinder::bind_hypothetical
       return source_.unsupported(place, "a hypothetical value that is not a constant");
     }
     const Expression& value = *constant->expression;
-    ExpressionPtr before = stands_before(*key->expression, value, *order);
-    ExpressionPtr beside = stands_beside(*key->expression, value);
-    if (row.before != nullptr) {
-      before = truth(kOr, std::move(before), truth(kAnd, clone(*beside), std::move(row.before)));
-      beside = truth(kAnd, std::move(beside), std::move(row.beside));
+    ExpressionPtr earlier = stands_before(*key->expression, value, *order);
+    ExpressionPtr same = stands_beside(*key->expression, value);
+    if (before != nullptr) {
+      earlier = truth(kOr, std::move(earlier), truth(kAnd, clone(*same), std::move(before)));
+      same = truth(kAnd, std::move(same), std::move(beside));
     }
-    row.before = std::move(before);
-    row.beside = std::move(beside);
-    row.first_key = std::move(key->expression);
+    before = std::move(earlier);
+    beside = std::move(same);
+    keys.insert(keys.begin(), std::move(key->expression));
   }
-  row.filter = make_literal(kBooleanType, base::Value(true));
-  if (call.agg_filter == nullptr) return row;
+  std::move(keys.begin(), keys.end(), std::back_inserter(row->further));
+  row->argument = make_literal(kBooleanType, base::Value(true));
+  if (call.agg_filter == nullptr) return {};
   auto filter = dispatch(*call.agg_filter);
   if (!filter) return filter.error();
   auto condition = as_predicate(source_, "FILTER", *std::move(filter));
   if (!condition) return condition.error();
-  row.filter = *std::move(condition);
-  return row;
-}
-
-BoundResult ExpressionBinder::bind_hypothetical(const PgQuery__FuncCall& call,
-                                                std::string_view name) {
-  const int64_t offset = call.location;
-  if (call.over != nullptr) {
-    return source_.unsupported(offset, fmt::format("OVER of {}() WITHIN GROUP", name));
-  }
-  if (call.n_args != call.n_agg_order) {
-    return source_.wrong(
-        offset, fmt::format("{}() takes as many values as WITHIN GROUP orders by", name), "42883");
-  }
-  if (name == "dense_rank" && call.n_args > 1) {
-    return source_.unsupported(offset, "dense_rank() WITHIN GROUP of several values");
-  }
-  const bool within = std::exchange(in_aggregate_, true);
-  auto row = bind_hypothetical_row(call, name);
-  in_aggregate_ = within;
-  if (!row) return row.error();
-  base::Result<void> placed;
-  const auto count = [&](ExpressionPtr condition, ExpressionPtr value, AggregateKind kind) {
-    Aggregate aggregate;
-    aggregate.kind = kind;
-    aggregate.type = kBigIntType;
-    aggregate.argument = make_case(
-        truth(ExpressionKind::kAnd, clone(*row->filter), std::move(condition)), std::move(value));
-    auto column = place_aggregate(std::move(aggregate), name, offset);
-    if (column) return *std::move(column);
-    placed = column.error();
-    return make_null(kBigIntType);
-  };
-  const auto rows_where = [&](ExpressionPtr condition) {
-    return count(std::move(condition), make_literal(kBigIntType, base::Value(int64_t{1})),
-                 AggregateKind::kCount);
-  };
-  const auto all_rows = [&] { return rows_where(make_literal(kBooleanType, base::Value(true))); };
-  ExpressionPtr place;
-  if (name == "rank") {
-    place = plus_one(rows_where(std::move(row->before)));
-  } else if (name == "dense_rank") {
-    // NULL is a value, too, of those before.
-    ExpressionPtr null = truth(ExpressionKind::kAnd, clone(*row->before),
-                               null_test(ExpressionKind::kIsNull, *row->first_key));
-    ExpressionPtr values =
-        count(std::move(row->before), std::move(row->first_key), AggregateKind::kCountDistinct);
-    const auto number = [](int64_t value) { return make_literal(kBigIntType, base::Value(value)); };
-    ExpressionPtr any = truth(ExpressionKind::kGreater, rows_where(std::move(null)), number(0));
-    null = fold(make_case(std::move(any), number(1), number(0)));
-    place = plus_one(fold(
-        make_expression(ExpressionKind::kAdd, kBigIntType, std::move(values), std::move(null))));
-  } else if (name == "percent_rank") {
-    ExpressionPtr all = all_rows();
-    ExpressionPtr none = truth(ExpressionKind::kEqual, clone(*all),
-                               make_literal(kBigIntType, base::Value(int64_t{0})));
-    place = fold(make_case(std::move(none), make_literal(kDoubleType, base::Value(0.0)),
-                           share_of(rows_where(std::move(row->before)), std::move(all))));
-  } else {
-    ExpressionPtr until =
-        truth(ExpressionKind::kOr, std::move(row->before), std::move(row->beside));
-    ExpressionPtr standing = plus_one(rows_where(std::move(until)));
-    place = share_of(std::move(standing), plus_one(all_rows()));
-  }
-  if (!placed) return placed.error();
-  return Bound{std::move(place), false, offset};
+  row->argument = *std::move(condition);
+  return {};
 }
 
 }  // namespace diptych::olap

@@ -106,6 +106,10 @@ base::Error syntax_error(const SourceText& source, const PgQueryError& error) {
   return wrong;
 }
 
+bool is_comment(const PgQuery__ScanToken& token) {
+  return token.token == PG_QUERY__TOKEN__SQL_COMMENT || token.token == PG_QUERY__TOKEN__C_COMMENT;
+}
+
 base::Result<ScanPtr> scan(const SourceText& source) {
   const PgQueryScanResult result = pg_query_scan(source.sql().c_str());
   base::Result<ScanPtr> tokens = base::Error(base::ErrorCode::kSyntaxError, "unreadable SQL text");
@@ -284,12 +288,10 @@ base::Result<std::vector<std::string_view>> split_script(std::string_view script
   for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
     const PgQuery__ScanToken& token = *(*tokens)->tokens[i];
     const bool semicolon = token.token == PG_QUERY__TOKEN__ASCII_59;
-    const bool comment =
-        token.token == PG_QUERY__TOKEN__SQL_COMMENT || token.token == PG_QUERY__TOKEN__C_COMMENT;
     if (semicolon) {
       if (begin >= 0) statements.push_back(script.substr(begin, end - begin));
       begin = -1;
-    } else if (!comment) {
+    } else if (!is_comment(token)) {
       if (begin < 0) begin = token.start;
       // The lexer's end is wrong for U&'...' before a line's end: a token goes on to the white
       // space before the next.
@@ -453,9 +455,14 @@ int64_t place_in_list(const SourceText& source, size_t first_token, size_t item)
   const auto scanned = scan(source);
   if (!scanned) return 0;
   const std::span tokens((*scanned)->tokens, (*scanned)->n_tokens);
-  for (size_t i = first_token; i < tokens.size(); ++i) {
-    if (item == 0) return tokens[i]->start;
-    if (tokens[i]->token == PG_QUERY__TOKEN__ASCII_44) --item;
+  for (const PgQuery__ScanToken* token : tokens) {
+    if (is_comment(*token)) continue;
+    if (first_token > 0) {
+      --first_token;
+      continue;
+    }
+    if (item == 0) return token->start;
+    if (token->token == PG_QUERY__TOKEN__ASCII_44) --item;
   }
   return 0;
 }

@@ -118,9 +118,8 @@ void add_regression_names(std::vector<std::string>* names) {
   names->insert(names->end(), kRegressions.begin(), kRegressions.end());
 }
 
-base::Result<ExpressionPtr> regression_of(
-    std::string_view name, const Aggregate& pair,
-    const std::function<base::Result<ExpressionPtr>(Aggregate)>& place) {
+base::Result<ExpressionPtr> regression_of(std::string_view name, const Aggregate& pair,
+                                          const PlaceAggregate& place) {
   base::Result<void> placed;
   // The aggregate of what is not NULL only where both are not.
   const auto part = [&](AggregateKind kind, const Expression& value, const Expression& other) {
@@ -150,20 +149,6 @@ base::Result<ExpressionPtr> regression_of(
       name == "regr_count" ? part(AggregateKind::kCount, y, x) : regression(name, parts);
   if (!placed) return placed.error();
   return value;
-}
-
-BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
-                                              std::string_view name) {
-  const int64_t offset = call.location;
-  Aggregate pair;
-  const bool within = std::exchange(in_aggregate_, true);
-  auto bound = bind_pair(call, name, &pair);
-  in_aggregate_ = within;
-  if (!bound) return bound.error();
-  auto value = regression_of(
-      name, pair, [&](Aggregate part) { return place_aggregate(std::move(part), name, offset); });
-  if (!value) return value.error();
-  return Bound{*std::move(value), false, offset};
 }
 
 // y and x as DOUBLE, NULL where FILTER leaves the row out.

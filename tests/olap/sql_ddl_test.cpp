@@ -151,6 +151,12 @@ TEST(SqlDdlTest, ErrorsOfDropStandAtTheirPlace) {
             "invalid argument: no such index \"i\" (line 1, column 12: \"i\")");
   EXPECT_THAT(error_of("drop table if exists a, other.b"),
               HasSubstr("a schema but \"public\" is not supported yet (line 1, column 25"));
+  EXPECT_THAT(error_of("drop /* c */ table nowhere"), HasSubstr("column 20: \"nowhere\""));
+  EXPECT_THAT(error_of("drop table -- x, y\n nowhere"), HasSubstr("line 2, column 2: \"nowhere"));
+  EXPECT_THAT(error_of("drop table p /* , */, /* c */ nowhere"), HasSubstr("column 31: \"now"));
+  EXPECT_THAT(error_of("truncate /* c */ table -- x\n nowhere"), HasSubstr("line 2, column 2"));
+  EXPECT_THAT(error_of("drop index /* cascade */ concurrently i -- concurrently"),
+              HasSubstr("CONCURRENTLY is not supported yet (line 1, column 26"));
   EXPECT_THAT(error_of("drop table p cascade"),
               HasSubstr("CASCADE is not supported yet (line 1, column 14"));
   EXPECT_THAT(error_of("drop index concurrently i"),

@@ -94,41 +94,15 @@ NodePtr make_interval_extract(std::vector<NodePtr> children, const QueryLimits& 
                                  });
 }
 
-// The unit of a field of date_trunc(): months, or else microseconds; of a day neither.
-struct TruncatedField {
-  std::string_view name;
-  int32_t months;
-  int64_t micros;
-};
-
-// From a month on, days and times are dropped; from a day on, times.
-constexpr TruncatedField kTruncatedFields[] = {
-    {"millennium", 12'000, 0},
-    {"century", 1200, 0},
-    {"decade", 120, 0},
-    {"year", 12, 0},
-    {"quarter", 3, 0},
-    {"month", 1, 0},
-    {"day", 0, 0},
-    {"hour", 0, kMicrosPerHour},
-    {"minute", 0, kMicrosPerMinute},
-    {"second", 0, base::kMicrosPerSecond},
-    {"milliseconds", 0, 1000},
-    {"microseconds", 0, 1},
-};
-
-Interval truncated(const RowArguments& a) {
-  Interval span = a.interval(0);
-  for (const TruncatedField& field : kTruncatedFields) {
-    if (field.name != a.text(1)) continue;
-    if (field.months > 0) {
-      span.months -= span.months % field.months;
-      span.days = 0;
-    }
-    span.micros -= field.micros == 0 ? span.micros : span.micros % field.micros;
-    return span;
+// date_trunc() to a unit: from a month on, days and times are dropped; from a day on, times.
+Interval truncated(Interval span, const Interval& unit) {
+  if (unit.days > 1) fail_value("unit \"week\" not supported for type interval", "0A000");
+  if (unit.months > 0) {
+    span.months -= span.months % unit.months;
+    span.days = 0;
   }
-  fail_value(fmt::format("unit \"{}\" not supported for type interval", a.text(1)), "0A000");
+  span.micros -= unit.micros == 0 ? span.micros : span.micros % unit.micros;
+  return span;
 }
 
 // The origin, or a multiple of the stride from it, at or before the moment.
@@ -208,8 +182,9 @@ NodePtr make_interval_function(Function function, std::vector<NodePtr>* children
         return base::justify_interval(a.interval(0));
       });
     case Function::kTruncateInterval:
-      return make_intervals(std::move(*children), limits,
-                            [](const RowArguments& a) { return std::optional(truncated(a)); });
+      return make_intervals(std::move(*children), limits, [](const RowArguments& a) {
+        return std::optional(truncated(a.interval(0), a.interval(1)));
+      });
     case Function::kDateBin:
       return make_row_node<int64_t>(PhysicalType::kInt64, std::move(*children), limits,
                                     [](const RowArguments& a, VectorTexts*) {

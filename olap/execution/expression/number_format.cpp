@@ -415,6 +415,14 @@ int128_t number_of_text(const RowArguments& a) {
   return std::get<base::DecimalValue>(*value).units;
 }
 
+size_t number_pattern_fraction(std::string_view pattern) {
+  try {
+    return parse_number_pattern(pattern).fraction_digits;
+  } catch (const QueryFailure&) {
+    return 0;
+  }
+}
+
 TextRowFunction find_number_text_function(Function function) {
   if (function == Function::kToCharDouble) return double_to_char;
   return function == Function::kToCharNumber ? number_to_char : nullptr;

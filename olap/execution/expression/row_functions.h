@@ -67,6 +67,8 @@ IntegerRowFunction find_whole_number_function(Function function);
 WideRowFunction find_wide_number_function(Function function);  // DECIMAL of over 18 digits
 NumberRowFunction find_degree_function(Function function);
 int128_t number_of_text(const RowArguments& arguments);  // kToNumber
+// The digits behind the point of to_number()'s pattern; 0 of one that fails when it is used.
+size_t number_pattern_fraction(std::string_view pattern);
 TextRowFunction find_number_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);
 base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs

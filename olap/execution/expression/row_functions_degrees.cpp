@@ -14,13 +14,19 @@ namespace {
 
 constexpr double kRadian = std::numbers::pi / 180;
 
-// Divisors come from the same function at run time, not from the compiler's own arithmetic.
+// The same number, which the compiler does not know. Divisors have to come from the functions that
+// compute the rest, at run time: the compiler's own arithmetic may round otherwise.
+double at_run_time(double x) {
+  const volatile double read = x;
+  return read;
+}
+
 struct KnownValues {
-  double sine_30 = std::sin(30 * kRadian);
-  double one_minus_cosine_60 = 1 - std::cos(60 * kRadian);
-  double arcsine_half = std::asin(0.5);
-  double arccosine_half = std::acos(0.5);
-  double arctangent_1 = std::atan(1.0);
+  double sine_30 = std::sin(at_run_time(30) * kRadian);
+  double one_minus_cosine_60 = 1 - std::cos(at_run_time(60) * kRadian);
+  double arcsine_half = std::asin(at_run_time(0.5));
+  double arccosine_half = std::acos(at_run_time(0.5));
+  double arctangent_1 = std::atan(at_run_time(1));
 };
 
 const KnownValues& known() {
@@ -111,13 +117,14 @@ double with_plain_zero(double x) {
 
 double tangent(double x) {
   const Quadrant q(x);
-  return with_plain_zero(q.sine_sign * q.cosine_sign * (first_tangent(q.at) / first_tangent(45)));
+  return with_plain_zero(q.sine_sign * q.cosine_sign *
+                         (first_tangent(q.at) / first_tangent(at_run_time(45))));
 }
 
 double cotangent_of_degrees(double x) {
   const Quadrant q(x);
   return with_plain_zero(q.sine_sign * q.cosine_sign *
-                         (first_cotangent(q.at) / first_cotangent(45)));
+                         (first_cotangent(q.at) / first_cotangent(at_run_time(45))));
 }
 
 template <double (*kFunction)(double)>

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* kInspectExamples =
     "  diptych inspect shop\n"
     "  diptych inspect shop --verify\n"
-    "  diptych inspect shop --json shop.json\n\n"
+    "  diptych inspect shop --json shop.json\n"
+    "  diptych inspect shop --schema > shop.sql\n\n"
     "The database must not be open. A ratio is compressed bytes by uncompressed ones, which count\n"
     "numbers with the width of their type, texts with 4 bytes more than they have, and null bits.\n"
     "Exits with 1 if a chunk or the log is damaged.\n";
@@ -30,6 +31,7 @@ class InspectCommand : public Command {
  private:
   std::string path_;
   bool verify_ = false;
+  bool schema_ = false;
   std::string json_path_;
 };
 
@@ -40,9 +42,17 @@ InspectCommand::InspectCommand(CLI::App& parent)
   add_database_path(app(), &path_);
   app().add_flag("--verify", verify_, "Read every chunk and check it");
   add_json(app(), &json_path_);
+  app()
+      .add_flag("--schema", schema_, "Print the DDL that makes the tables and indexes, and no more")
+      ->excludes("--verify")
+      ->excludes("--json");
 }
 
 ExitCode InspectCommand::run() {
+  if (schema_) {
+    const auto script = dispatcher::schema_script(path_);
+    return script ? print_result(*script) : fail(script.error());
+  }
   const auto verify = verify_ ? dispatcher::Verify::kYes : dispatcher::Verify::kNo;
   const std::string what = (verify_ ? "verifying " : "reading ") + path_;
   std::optional<ProgressLine> progress(what);

@@ -11,6 +11,18 @@
 #include "storage/encoding/chunk.h"
 
 namespace diptych::dispatcher {
+namespace {
+
+// Locked until it goes; with a manifest.
+base::Result<DatabaseDirectory> open_to_inspect(const std::string& path) {
+  auto directory = open_directory_to_read(path);
+  if (!directory || directory->manifest) return directory;
+  return base::Error(base::ErrorCode::kNotFound,
+                     fmt::format("{}: the directory holds no database", path));
+}
+
+}  // namespace
+
 base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest) {
   base::Catalog catalog;
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
@@ -40,16 +52,26 @@ std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog) {
 
 base::Result<DatabaseInspection> inspect_database(
     const std::string& path, Verify verify, const std::function<void(double done)>& progress) {
-  const auto directory = open_directory_to_read(path);
+  const auto directory = open_to_inspect(path);
   if (!directory) return directory.error();
-  if (!directory->manifest) {
-    return base::Error(base::ErrorCode::kNotFound,
-                       fmt::format("{}: the directory holds no database", path));
-  }
   const auto catalog = catalog_of(path, *directory->manifest);
   if (!catalog) return catalog.error();
   return storage::inspect_replica(path, *directory->manifest, schemas_of(*catalog), verify,
                                   progress);
+}
+
+base::Result<std::string> schema_script(const std::string& path) {
+  const auto directory = open_to_inspect(path);
+  if (!directory) return directory.error();
+  const auto catalog = catalog_of(path, *directory->manifest);
+  if (!catalog) return catalog.error();
+  std::string script;
+  for (const std::string& statement : directory->manifest->ddl) {
+    if (statement == storage::kDroppedTable) continue;
+    script += statement;  // which ends with its last token, not with a comment
+    script += ";\n";
+  }
+  return script;
 }
 
 std::string_view encoding_name_at(size_t index) {

@@ -30,6 +30,10 @@ using DatabaseInspection = storage::Inspection;
 base::Result<DatabaseInspection> inspect_database(const std::string& path, Verify verify,
                                                   const std::function<void(double done)>& progress);
 
+// The DDL that makes the database's schema anew, a statement a line or more, each ended by a
+// semicolon. Errors as inspect_database's, and kCorrupt: the DDL makes no schema.
+base::Result<std::string> schema_script(const std::string& path);
+
 // The catalog that the manifest's DDL makes. kCorrupt: it makes none; with the path.
 base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest);
 // By TableId, those of dropped tables too: as a manifest has them.

@@ -95,6 +95,25 @@ TEST_F(Inspect, ADashPrintsTheJsonInPlaceOfTheTable) {
   EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
+TEST_F(Inspect, TheSchemaIsAScriptThatMakesItAnew) {
+  ASSERT_EQ(run({"ddl", shop_, "-c",
+                 "DROP TABLE nothing; CREATE TABLE sale (s INT PRIMARY KEY, i INT NOT NULL "
+                 "REFERENCES item (i_id)) -- of an item"})
+                .code,
+            0);
+  ASSERT_EQ(run({"ddl", shop_, "-c", "CREATE INDEX by_item ON sale (i)"}).code, 0);
+  const Outcome outcome = run({"inspect", shop_, "--schema"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out, testing::StartsWith("CREATE TABLE item ("));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("nothing")));
+  const std::string twin = folder_.path("twin");
+  ASSERT_EQ(run({"init", twin, "--schema", folder_.file("twin.sql", outcome.out)}).code, 0);
+  EXPECT_EQ(run({"inspect", twin, "--schema"}).out, outcome.out);
+  EXPECT_EQ(run({"inspect", shop_, "--schema", "--verify"}).code, 2);
+  EXPECT_EQ(run({"inspect", shop_, "--schema", "--json", "-"}).code, 2);
+}
+
 TEST_F(Inspect, VerifyNamesADamagedChunkAndExitsWithOne) {
   const std::string report = folder_.path("report.json");
   // The first chunk that was written lies behind the file's header.
@@ -134,6 +153,7 @@ TEST_F(Inspect, ADamagedManifestIsAnErrorThatNamesIt) {
   const Outcome outcome = run({"inspect", shop_});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("manifest.json"));
+  EXPECT_THAT(run({"inspect", shop_, "--schema"}).err, HasSubstr("manifest.json"));
 }
 
 TEST_F(Inspect, ADatabaseThatIsOpenElsewhereIsRefused) {

@@ -67,6 +67,7 @@ class CallCommand : public Command {
   const std::vector<std::string> behind_options_;
   std::string path_;
   size_t memory_bytes_max_ = 0;
+  size_t data_memory_bytes_max_ = 0;
   std::vector<std::string> libraries_;
   std::string name_;
   std::string null_ = "NULL";
@@ -88,6 +89,7 @@ CallCommand::CallCommand(CLI::App& parent, std::vector<std::string> behind_optio
   add_procedures_option(app(), &libraries_)->required();
   app().add_flag("--list", list_, "List the procedures with their arguments and replies");
   add_memory_option(app(), &memory_bytes_max_);
+  add_data_memory_option(app(), &data_memory_bytes_max_);
   app().add_option("--null", null_, "How NULL is written; default NULL")->option_text("TEXT");
   add_choice<ResultFormat>(
       app(), "--format", "table, csv or json; default table",
@@ -176,7 +178,8 @@ ExitCode CallCommand::run() {
   ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
-                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                       .olap_memory_bytes_max = memory_bytes_max_,
+                                       .data_memory_bytes_max = data_memory_bytes_max_},
                                       &progress, libraries_);
   if (!database) return fail(database.error());
   const auto procedures = (*database)->procedures();

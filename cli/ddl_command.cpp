@@ -61,6 +61,7 @@ class DdlCommand : public Command {
   std::string file_;
   std::vector<std::string> libraries_;
   size_t memory_bytes_max_ = 0;
+  size_t data_memory_bytes_max_ = 0;
 };
 
 }  // namespace
@@ -79,6 +80,7 @@ DdlCommand::DdlCommand(CLI::App& parent)
       ->excludes(command);
   add_procedures_option(app(), &libraries_);
   add_memory_option(app(), &memory_bytes_max_);
+  add_data_memory_option(app(), &data_memory_bytes_max_);
 }
 
 ExitCode DdlCommand::run() {
@@ -90,7 +92,8 @@ ExitCode DdlCommand::run() {
   std::optional<ProgressLine> progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
-                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                       .olap_memory_bytes_max = memory_bytes_max_,
+                                       .data_memory_bytes_max = data_memory_bytes_max_},
                                       &*progress, libraries_);
   if (!database) return fail(database.error());
   progress->update("running the statements", -1);

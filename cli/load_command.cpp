@@ -97,6 +97,7 @@ class LoadCommand : public Command {
 
   std::string path_;
   size_t memory_bytes_max_ = 0;
+  size_t data_memory_bytes_max_ = 0;
   std::string table_;
   std::string csv_path_;
   CsvFormat format_;
@@ -109,6 +110,7 @@ LoadCommand::LoadCommand(CLI::App& parent)
   add_database_path(app(), &path_);
   app().add_option("TABLE", table_, "Table to load into")->required()->type_name("");
   add_memory_option(app(), &memory_bytes_max_);
+  add_data_memory_option(app(), &data_memory_bytes_max_);
   app()
       .add_option("FILE.csv", csv_path_, "CSV file with a header line; - is standard input")
       ->required()
@@ -216,7 +218,8 @@ ExitCode LoadCommand::run() {
   ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
-                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                       .olap_memory_bytes_max = memory_bytes_max_,
+                                       .data_memory_bytes_max = data_memory_bytes_max_},
                                       &progress);
   if (!database) return fail(database.error());
   const base::Catalog& catalog = (*database)->catalog();

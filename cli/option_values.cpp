@@ -78,6 +78,14 @@ void add_memory_option(CLI::App& app, size_t* bytes) {
                 bytes);
 }
 
+void add_data_memory_option(CLI::App& app, size_t* bytes) {
+  add_mebibytes(
+      app, "--data-memory",
+      "Memory for all data, in MiB; what needs more is refused; default three quarters of "
+      "the machine's",
+      bytes);
+}
+
 void add_query_memory_options(CLI::App& app, size_t* query_bytes, size_t* queries_bytes) {
   add_mebibytes(
       app, "--query-memory",

@@ -76,6 +76,8 @@ CLI::Option* add_procedures_option(CLI::App& app, std::vector<std::string>* libr
 void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes);
 // --memory, of commands that open a database: sets `bytes`.
 void add_memory_option(CLI::App& app, size_t* bytes);
+// --data-memory, of commands that may add data: sets `bytes`.
+void add_data_memory_option(CLI::App& app, size_t* bytes);
 // --query-memory and --queries-memory, of commands that run queries: what one and what all of them
 // may keep.
 void add_query_memory_options(CLI::App& app, size_t* query_bytes, size_t* queries_bytes);

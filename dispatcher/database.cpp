@@ -128,6 +128,8 @@ Database::State::State(const DatabaseOptions& database_options,
     : options(database_options),
       placement(computed_placement),
       spin(spin_policy),
+      data_memory_bytes_max(
+          given_or(database_options.data_memory_bytes_max, base::machine_memory_bytes() / 4 * 3)),
       replica(storage),
       applier(&replica, computed_placement.olap.node),
       executor(
@@ -309,7 +311,8 @@ void Database::State::start_dispatchers() {
           .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
           .time_origin = options.time_origin,
           .slow_watch = slow_watch ? &*slow_watch : nullptr,
-          .log = log.get()},
+          .log = log.get(),
+          .data_room = [this] { return data_room(); }},
       &engine, &procedures, &updates, &gate, &clock,
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
 }

@@ -84,6 +84,7 @@ base::Result<LoadReport> Database::State::load(
         placement.olap.cores);
   }
   LoadReport report;
+  engine.set_room(data_room());
   clock.batch_begins(base::steady_ns());
   const auto counted = [&] {
     auto batch = next_batch(next, &source_thread);

@@ -1,5 +1,6 @@
 // The face's metrics: put together from what each part counted.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -44,6 +45,7 @@ Metrics Database::State::metrics() const {
   metrics.memory.row_strings = counted.string_bytes;
   metrics.memory.undo = counted.undo_bytes;
   metrics.memory.indexes = counted.index_bytes;
+  metrics.data_memory_bytes_max = data_memory_bytes_max;
   metrics.memory.pending_updates = metrics.pending_update_bytes;
   metrics.memory.empty_updates = updates.empty_bytes();
   metrics.memory.queries = olap::query_memory_figures();
@@ -55,6 +57,12 @@ Metrics Database::State::metrics() const {
   metrics.oltp_cpu_ns = base::named_threads_cpu_ns("oltp");
   metrics.olap_cpu_ns = base::named_threads_cpu_ns("olap");
   return metrics;
+}
+
+size_t Database::State::data_room() const {
+  const size_t taken = engine.metrics().memory_bytes() + updates.pending_bytes() +
+                       updates.empty_bytes() + olap_dispatcher->replica_bytes();
+  return data_memory_bytes_max - std::min(taken, data_memory_bytes_max);
 }
 
 std::vector<olap::SystemTable> Database::State::system_tables() const {

@@ -56,6 +56,10 @@ struct DatabaseOptions {
   // Memory that the columns of the OLAP replica's blocks may take, for a database at a path; what
   // does not fit is read from its block file when a query wants it. 0: no limit.
   size_t olap_memory_bytes_max = 0;
+  // Memory for data: rows, their texts and versions, indexes, columns, and updates on their way.
+  // Over it, calls, loads and new indexes that need more fail with kOutOfMemory; all else goes on
+  // (docs/operations.md). 0: three quarters of the machine's memory.
+  size_t data_memory_bytes_max = 0;
   // Rows of a compressed block: a power of two from 2^10 to 2^18; fixed when the database is
   // created, like `partitions`.
   uint32_t block_rows = storage::kBlockRowsDefault;

@@ -78,6 +78,7 @@ base::Result<void> Database::State::create_index(std::string statement, std::str
   auto id = catalog.add_index(table_id, std::move(index));
   if (!id) return id.error();
   base::Result<void> built;
+  if (olap_dispatcher != nullptr) engine.set_room(data_room());  // else the database is empty yet
   try {
     built = engine.add_index(table_id, *id);
   } catch (const std::bad_alloc&) {

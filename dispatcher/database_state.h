@@ -146,6 +146,7 @@ struct Database::State {
   base::Result<void> check_may_query();
   base::Result<void> recovered_for_query();  // likewise, as a refused query
   Metrics metrics() const;
+  size_t data_room() const;  // bytes until data_memory_bytes_max
   void report_durability(Metrics* metrics) const;
   // What queries can name besides the catalog's tables.
   std::vector<olap::SystemTable> system_tables() const;
@@ -187,6 +188,7 @@ struct Database::State {
   const DatabaseOptions options;
   const base::Placement placement;
   const base::SpinPolicy spin;
+  const size_t data_memory_bytes_max;
   const OpeningProcess opening_process;
   std::optional<storage::DirectoryLock> lock;  // gate
   storage::DirectoryIdentity identity;         // the lock's; writer: open

@@ -137,10 +137,12 @@ struct Metrics {
   MemoryFigures memory;
   size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;
+  size_t data_memory_bytes_max = 0;    // what both may be together
   storage::BufferFigures olap_chunks;  // of a database at a path: columns in memory and on disk
   uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads, of all databases of the process
   uint64_t olap_cpu_ns = 0;
 
+  size_t data_memory_bytes() const { return oltp_memory_bytes + olap_memory_bytes; }
   // Commits that the replica does not show yet.
   uint64_t backlog_vids() const {
     return last_vid > replica_vid ? last_vid.value - replica_vid.value : 0;

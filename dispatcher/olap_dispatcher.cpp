@@ -146,8 +146,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->wait_apply_ns = figures_.wait_apply_ns;
   metrics->memory.replica = figures_.memory.replica;
   metrics->memory.replica_indexes = figures_.memory.replica_indexes;
-  metrics->olap_memory_bytes =
-      figures_.memory.replica.memory_bytes() + figures_.memory.replica_indexes;
+  metrics->olap_memory_bytes = replica_bytes();
   if (replica_.tables->buffers() != nullptr) {
     metrics->olap_chunks = replica_.tables->buffers()->figures();
   }

@@ -126,6 +126,12 @@ class OlapDispatcher {
   // After the replica was filled without the applier. The caller holds the gate.
   void publish_figures(const BatchGate::Exclusive& gate_held);
 
+  // The replica's memory, as of the last updates that were applied. Any thread.
+  size_t replica_bytes() const {
+    // relaxed: a figure.
+    return replica_bytes_.load(std::memory_order_relaxed);
+  }
+
   // Queries that have not ended by now end soon, with kCancelled.
   void cancel_queries();
 
@@ -226,6 +232,7 @@ class OlapDispatcher {
   std::vector<olap::StatisticsKeeper> keepers_;  // by TableId, as the next
   olap::TableRows table_rows_;
 
+  std::atomic<size_t> replica_bytes_{0};  // writer: publish_sizes
   mutable std::mutex figures_mutex_;
   Metrics figures_;  // guarded by figures_mutex_: this side's part
 

@@ -234,6 +234,9 @@ void OlapDispatcher::publish_sizes() try {
     figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
   }
   figures_.memory.replica.snapshot_bytes = replica.snapshot_bytes();  // of cleared tables, too
+  // relaxed: a figure.
+  replica_bytes_.store(figures_.memory.replica.memory_bytes() + figures_.memory.replica_indexes,
+                       std::memory_order_relaxed);
   sizes_are_old_ = false;
   sized_ns_ = base::steady_ns();
   sizing_ns_ = sized_ns_ - begin_ns;

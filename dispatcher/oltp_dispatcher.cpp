@@ -61,7 +61,8 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       queues_(options.limits, options.spin),
       arrivals_(options.spin),
       seeds_(options.random_seed),
-      wait_notice_(options.wait_notice_pause_ns) {
+      wait_notice_(options.wait_notice_pause_ns),
+      full_notice_(options.wait_notice_pause_ns) {
   DIPTYCH_CHECK(options.batch_requests_max != 0, "Database::open checks its options");
   thread_ = base::Thread([this] { run(); });
 }
@@ -289,6 +290,7 @@ void OltpDispatcher::run_one_batch() {
       return refuse_batch(*engine_failure_);
     const uint64_t start_ns = base::steady_ns();
     drop_expired(&batch_, start_ns);  // at the gate
+    tell_room();
     clock_->batch_begins(start_ns);
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());
@@ -308,6 +310,21 @@ void OltpDispatcher::note_batch(uint64_t start_ns) {
   figures_.batch_calls.record(batch_.size());
   figures_.batch_ns.record(end_ns - start_ns);
   if (oldest_ns_ != 0) figures_.call_wait_ns.record(start_ns - oldest_ns_);
+}
+
+void OltpDispatcher::tell_room() {
+  if (options_.data_room == nullptr) return;
+  const size_t room = options_.data_room();
+  engine_->set_room(room);
+  if (room != 0) [[likely]]
+    return;
+  const uint64_t now_ns = base::steady_ns();
+  if (full_notice_.is_due(now_ns)) {
+    base::notify(
+        "the data has the memory that it may take (data_memory_bytes_max): calls that need more "
+        "are refused until rows or texts are erased (said again after a minute without)");
+  }
+  full_notice_.goes_on(now_ns);
 }
 
 void OltpDispatcher::refuse_batch(const base::Error& why) {

@@ -14,6 +14,7 @@
 //                the waits are counted and timed, and the first time a line on standard error says
 //                how much is pending, and how old the replica is. Nor does one start while the log
 //                has no room for it (CommandLog::wait_for_room).
+// Room           before a batch the engine is told what rows may still take (Engine::set_room).
 // Deadlines      a call whose deadline has passed when its turn comes is completed without being
 //                run; so is one that waits for its run to be repeated. What has run waits for the
 //                log, and is answered by its deadline where that waits for space.
@@ -66,6 +67,7 @@ struct OltpDispatcherOptions {
   std::optional<base::Timestamp> time_origin;  // as DatabaseOptions'
   SlowProcedureWatch* slow_watch = nullptr;    // may be null
   CommandLog* log = nullptr;                   // null: nothing is logged
+  std::function<size_t()> data_room;           // bytes that data may still take; null: no limit
 };
 
 class OltpDispatcher {
@@ -119,6 +121,7 @@ class OltpDispatcher {
   // Moves those of the calls to expired_ whose deadline has passed.
   void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
   void complete_expired();
+  void tell_room();
   void refuse_batch(const base::Error& why);
   void collect_ended();
   void note_batch(uint64_t start_ns);  // that has run
@@ -146,6 +149,7 @@ class OltpDispatcher {
   std::vector<oltp::Request*> ended_;    // likewise: those of batch_ that are not in again_
   std::vector<oltp::Request*> expired_;  // likewise: their deadline has passed
   base::NoticePause wait_notice_;        // likewise: that batches wait for room
+  base::NoticePause full_notice_;        // likewise: that there is no memory for more data
   uint64_t oldest_ns_ = 0;               // likewise: submission of the batch's first new request
   mutable std::mutex figures_mutex_;
   Figures figures_;  // guarded by figures_mutex_

@@ -115,6 +115,12 @@ class Engine {
   // Drops an index other than the primary key's; likewise.
   void drop_index(base::TableId table, base::IndexId index);
 
+  // What rows, their strings and indexes may still take, in bytes; SIZE_MAX at first, and after
+  // clear(). What would take more fails with kOutOfMemory: at 0 inserts that find no slot, and
+  // texts that find no block, of rows that have gone; loads and new indexes that are larger than
+  // the room. A batch is not measured before its end. Between batches.
+  void set_room(size_t bytes);
+
   // Ids are dense, in the order of registration. The caller keeps names distinct.
   base::ProcedureId register_procedure(ProcedureDefinition definition);
   // For callers that register several procedures, all or nothing: after make_room_for_procedures(),

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/alignment.h"
@@ -30,6 +31,10 @@
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
+
+// Why something is refused where there is no room (Engine::set_room).
+inline constexpr std::string_view kNoRoom =
+    "the data has the memory that it may take (data_memory_bytes_max)";
 
 // What one worker's transaction reads (C2).
 struct alignas(base::kLineBytes) ReadMark {
@@ -93,6 +98,8 @@ struct EngineCore {
     return base::Vid(oldest);
   }
 
+  bool may_grow() const { return room != 0; }
+
   bool is_lost() const {
     // relaxed: the batch ends a little sooner or later. Lost later still, it is whole, and pushed.
     return lost.load(std::memory_order_relaxed);
@@ -102,6 +109,7 @@ struct EngineCore {
   EngineOptions options;
   propagation::UpdateQueue* queue;  // null where nothing is exported
   Concurrency concurrency;
+  size_t room = SIZE_MAX;                     // Engine::set_room
   uint32_t first_stamp = next_first_stamp();  // of transactions (transaction_core.h)
   std::unique_ptr<base::PagePreparer> preparer;
   StringDepot strings;

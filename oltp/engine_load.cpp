@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/key.h"
 #include "oltp/engine.h"
 #include "oltp/engine_state.h"
 #include "oltp/index_build.h"
@@ -32,6 +33,45 @@ TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema
   table->update_column_flags();
   return *table->indexes.back();
 }
+
+// Of an index of so many rows, at most, about: while it is filled, its entries are there twice.
+size_t index_bytes(const Table& table, const base::IndexSchema& schema, uint64_t rows) {
+  constexpr size_t kHashEntryBytes = 24;
+  if (schema.kind == base::IndexKind::kHash) return kHashEntryBytes * rows;
+  const auto key = base::longest_key(table.layout, schema.columns);
+  return 2 * rows * (key.value_or(base::kKeyBytesMax) + sizeof(base::RowId));
+}
+
+// What a load has taken so far, by which it is limited, and not by what a batch may take: slots and
+// blocks of rows that have gone do not count, nor do its indexes' entries of such slots.
+class LoadMemory {
+ public:
+  LoadMemory(EngineCore* core, const Table& table)
+      : core_(core),
+        table_(table),
+        rows_before_(table.rows.allocated_bytes()),
+        strings_before_(core->strings.allocated_bytes()) {
+    core->strings.let_grow(true);
+    for (const auto& index : table.indexes) entry_bytes_ += index_bytes(table, index->schema, 1);
+  }
+
+  LoadMemory(const LoadMemory&) = delete;
+  LoadMemory& operator=(const LoadMemory&) = delete;
+  ~LoadMemory() { core_->strings.let_grow(core_->may_grow()); }
+
+  size_t bytes() const {
+    const size_t slots = table_.rows.allocated_bytes() - rows_before_;
+    const size_t entries = slots / table_.rows.slot_bytes() * entry_bytes_;
+    return slots + entries + core_->strings.allocated_bytes() - strings_before_;
+  }
+
+ private:
+  EngineCore* const core_;
+  const Table& table_;
+  const size_t rows_before_;
+  const size_t strings_before_;
+  size_t entry_bytes_ = 0;  // of a row
+};
 
 // Adds every row. kAlreadyExists: two of them have the same key.
 base::Result<void> fill_index(Table* table, TableIndex* index) try {
@@ -98,6 +138,12 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
   const auto schema = std::find_if(schemas.begin(), schemas.end(),
                                    [&](const base::IndexSchema& index) { return index.id == id; });
   DIPTYCH_CHECK(schema != schemas.end(), "the catalog has the index");
+  const size_t bytes = index_bytes(table, *schema, table.row_count);
+  if (bytes > core.room) {
+    return base::Error(base::ErrorCode::kOutOfMemory,
+                       fmt::format("index \"{}\" would take up to {} MiB, and {}, but for {} MiB",
+                                   schema->name, (bytes >> 20) + 1, kNoRoom, core.room >> 20));
+  }
   const size_t before = table.indexes.size();
   const auto take_back = [&] {
     if (id.value < core.indexes.size()) core.indexes[id.value] = nullptr;
@@ -129,6 +175,13 @@ base::Vid Engine::truncate_table(base::TableId id) {
   return vid;
 }
 
+void Engine::set_room(size_t bytes) {
+  EngineCore& core = state_->core;
+  const bool could_grow = core.may_grow();
+  core.room = bytes;
+  if (core.may_grow() != could_grow) core.strings.let_grow(core.may_grow());
+}
+
 void Engine::drop_index(base::TableId table_id, base::IndexId id) {
   Table& table = state_->core.table(table_id);
   DIPTYCH_CHECK(table.indexes.front()->schema.id != id, "a table keeps its primary key");
@@ -158,6 +211,7 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
     state_->reach_boundary();
     return error;
   };
+  const LoadMemory taken(&core, table);
   uint64_t rows = 0;
   try {
     while (true) {
@@ -177,6 +231,12 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
         loaded.append(*row_id);
       }
       if (sink != nullptr) sink->take(given);
+      if (taken.bytes() > core.room) {
+        return undo(
+            base::Error(base::ErrorCode::kOutOfMemory,
+                        fmt::format("table \"{}\", row {}: {}, but for {} MiB", table.schema->name,
+                                    rows + 1, kNoRoom, core.room >> 20)));
+      }
     }
   } catch (const std::bad_alloc&) {
     const uint64_t row = loaded.size() + 1;
@@ -211,6 +271,7 @@ void Engine::clear() {
   core.indexes.clear();
   core.tables.clear();
   core.strings.clear();
+  set_room(SIZE_MAX);
   for (auto& worker : state_->workers) worker->forget_rows();
   for (const base::TableSchema& table : core.catalog->tables()) add_table(table.id);
   state_->take_back_batch();

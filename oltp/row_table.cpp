@@ -106,9 +106,10 @@ void SlotAllocator::forget() {
   fresh_ = {0, 0};
 }
 
-void SlotAllocator::refill(RowTable* table) {
-  if (table->take_free_slots(&free_)) return;
-  fresh_ = table->take_slots();
+bool SlotAllocator::refill(RowTable* table, bool may_grow) {
+  if (table->take_free_slots(&free_)) return true;
+  if (may_grow) fresh_ = table->take_slots();
+  return may_grow;
 }
 
 }  // namespace diptych::oltp

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -90,6 +91,7 @@ class RowTable {
 
   // Of slots that were ever taken.
   size_t allocated_bytes() const;
+  size_t slot_bytes() const { return slot_bytes_; }
 
  private:
   bool has_extent(uint64_t id) const { return directory_.has(id >> extent_bits_); }
@@ -113,8 +115,11 @@ class RowTable {
 // SlotAllocator: one worker's slots of one table.
 class SlotAllocator {
  public:
-  base::RowId allocate(RowTable* table) {
-    if (free_.empty() && fresh_.first == fresh_.end) refill(table);
+  // nullopt: the table has no slot of before, and may not grow.
+  std::optional<base::RowId> allocate(RowTable* table, bool may_grow) {
+    if (free_.empty() && fresh_.first == fresh_.end) [[unlikely]] {
+      if (!refill(table, may_grow)) return std::nullopt;
+    }
     if (!free_.empty()) {
       const base::RowId row_id = free_.back();
       free_.pop_back();
@@ -131,7 +136,7 @@ class SlotAllocator {
   void forget();
 
  private:
-  void refill(RowTable* table);
+  bool refill(RowTable* table, bool may_grow);
 
   std::vector<base::RowId> free_;
   std::vector<base::RowId> retired_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -39,9 +40,19 @@ size_t StringDepot::blocks_of_span(size_t size_class) {
   return (bytes <= kSmallBytesMax ? kSpanBytes : kSlabBytes) / bytes;
 }
 
+void StringDepot::let_grow(bool may_grow) {
+  const std::lock_guard lock(mutex_);
+  may_grow_ = may_grow;
+}
+
+void StringDepot::check_may_grow() const {
+  if (!may_grow_) throw std::bad_alloc();
+}
+
 StringDepot::Slab& StringDepot::add_slab() {
   base::Region region;
   if (spare_.empty()) {
+    check_may_grow();
     region = supply_.take(kSlabBytes, !slabs_.empty());
   } else {
     region = std::move(spare_.back());
@@ -55,6 +66,7 @@ StringDepot::Slab& StringDepot::add_slab() {
 std::byte* StringDepot::take_span(size_t size_class) {
   const size_t bytes = size_class_bytes(size_class);
   if (bytes > kSharedBytesMax) {
+    check_may_grow();
     base::Region region(bytes, node_);
     std::byte* const block = region.data();
     const size_t region_bytes = region.size();

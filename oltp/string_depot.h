@@ -50,10 +50,14 @@ class StringDepot {
 
   explicit StringDepot(base::MemoryPlace place) : supply_(place), node_(place.node) {}
 
-  // Puts at least one block of the class into the empty list. Any worker.
+  // Puts at least one block of the class into the empty list. Any worker. std::bad_alloc: there is
+  // no memory, or it would take more than it has, which it may not (let_grow).
   void refill(size_t size_class, Blocks* free);
   // Takes all but `keep` blocks of the list.
   void put_back(size_t size_class, Blocks* free, size_t keep);
+
+  // Whether it may take more memory than it has; it may at first.
+  void let_grow(bool may_grow);
 
   // At a boundary: notes what a worker's strings have freed.
   void note_freed(size_t bytes) { batch_bytes_ += bytes; }
@@ -85,6 +89,7 @@ class StringDepot {
     return reinterpret_cast<uintptr_t>(in_slab) / kSlabBytes;
   }
   // These need mutex_.
+  void check_may_grow() const;
   std::byte* take_span(size_t size_class);
   Slab& add_slab();
   void trim_spans(size_t size_class);
@@ -105,6 +110,7 @@ class StringDepot {
   std::unordered_map<std::byte*, base::Region> regions_;  // guarded by mutex_; of one block each
   size_t region_bytes_ = 0;                               // guarded by mutex_; of regions_
   base::RegionSupply supply_;                             // guarded by mutex_
+  bool may_grow_ = true;                                  // guarded by mutex_
   base::NumaNode node_;
 
   size_t batch_bytes_ = 0;          // that the batch has freed

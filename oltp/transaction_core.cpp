@@ -363,7 +363,10 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   if (auto fits = table.check_long_strings(row); !fits) return misuse(fits.error());
   if (!alone_) reader_->room_for(table.layout.bytes);  // insert_entry reads who has a key
   const std::optional<base::RowId> taken = worker.take_slot(&table);
-  if (!taken) return misuse(table, "inserts other rows than when it was logged");
+  if (!taken) {
+    return worker.replays_ ? misuse(table, "inserts other rows than when it was logged")
+                           : fail(base::ErrorCode::kOutOfMemory);
+  }
   const base::RowId row_id = *taken;
   RowSlot& slot = table.rows.slot(row_id);
   Undo* const undo = worker.make_undo(0, nullptr, 0);

@@ -46,13 +46,19 @@ base::Error thrown_error(const ProcedureDefinition& procedure, const char* text)
 // An expected outcome has no text; who called should still read where it came from, where there is
 // memory to say it. `asked` is the index that had the key, or had no row with it; null if unknown.
 base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Error& error,
-                           const TableIndex* asked, bool lost) noexcept try {
+                           const TableIndex* asked, bool lost, bool may_grow) noexcept try {
   if (lost) {
     return base::Error(
         base::ErrorCode::kConflict,
         fmt::format("procedure \"{}\" lost against others in every run", procedure.name));
   }
   if (!error.message.empty()) return error;
+  if (error.code == base::ErrorCode::kOutOfMemory && !may_grow) {
+    return base::Error(error.code,
+                       fmt::format("in procedure \"{}\": {}, and needs more; rows and texts that "
+                                   "are erased make room",
+                                   procedure.name, kNoRoom));
+  }
   if (asked != nullptr) {
     return error.within(
         fmt::format("in procedure \"{}\": table \"{}\" has {} row with the key in index \"{}\"",
@@ -246,8 +252,8 @@ Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   // One that the procedure makes itself is how it aborts.
   lost = lost && result.code() == base::ErrorCode::kConflict;
   if (lost && !give_up(request)) return RunEnd::kConflict;
-  request->outcome =
-      for_the_caller(procedure, result.error(), txn.asked_index(result.code()), lost);
+  request->outcome = for_the_caller(procedure, result.error(), txn.asked_index(result.code()), lost,
+                                    core_->may_grow());
   ++report_.aborted;
   return RunEnd::kEnded;
 }

@@ -163,12 +163,12 @@ class Worker {
 
   base::Result<void> replay_one(Request* request, std::span<const base::RowId> inserted,
                                 PlannedRows planned);
-  // A slot for a new row; in a replay, its old one. nullopt: it had none, or the slot is taken.
+  // A slot for a new row (nullopt: the table may not grow); in a replay its old one, if it is free.
   std::optional<base::RowId> take_slot(Table* table) {
     if (replays_) [[unlikely]]
       return take_replayed_slot(table);
-    const base::RowId row_id = tables_.touch(*table).slots.allocate(&table->rows);
-    if (core_->options.note_inserted_rows) inserted_rows_.push_back(row_id);
+    const auto row_id = tables_.touch(*table).slots.allocate(&table->rows, core_->may_grow());
+    if (core_->options.note_inserted_rows && row_id) inserted_rows_.push_back(*row_id);
     return row_id;
   }
   std::optional<base::RowId> take_replayed_slot(Table* table);

@@ -242,7 +242,8 @@ base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, b
   if (auto fits = table->check_strings(row, table->bounded_strings); !fits) return fits.error();
   if (auto fits = table->check_long_strings(row); !fits) return fits.error();
   if (auto fits = table->check_decimals(row); !fits) return fits.error();
-  const base::RowId row_id = tables_.touch(*table).slots.allocate(&table->rows);
+  // It may grow: who loads looks at the room.
+  const base::RowId row_id = *tables_.touch(*table).slots.allocate(&table->rows, true);
   if (auto put = put_row(table, row_id, row, vid); !put) {
     tables_.touch(*table).slots.retire(row_id);
     return put.error();

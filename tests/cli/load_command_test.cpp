@@ -66,6 +66,22 @@ TEST(LoadCommand, CtrlCEndsALoadThatWaitsForAPipeAndNothingIsLoaded) {
             "count\n0\n");
 }
 
+TEST(LoadCommand, ALoadThatWantsMoreMemoryThanDataMayTakeIsRefused) {
+  const ScratchFolder folder;
+  const std::string shop = folder.path("shop");
+  const std::string schema = folder.file("shop.sql", "CREATE TABLE t (a INT PRIMARY KEY);");
+  ASSERT_EQ(run({"init", shop, "--schema", schema}).code, 0);
+  std::string csv = "a\n";
+  for (int i = 0; i < 200'000; ++i) csv += std::to_string(i) + "\n";
+  const std::string rows = folder.file("t.csv", csv);
+  const Outcome refused = run({"load", shop, "t", rows, "--data-memory", "1"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("data_memory_bytes_max"));
+  EXPECT_EQ(run({"query", shop, "--format", "csv", "-c", "SELECT count(*) FROM t"}).out,
+            "count\n0\n");
+  EXPECT_EQ(run({"load", shop, "t", rows, "--data-memory", "1000"}).code, 0);
+}
+
 TEST(LoadCommand, DelimiterAndNullAreAsCopyHasThem) {
   const ScratchFolder folder;
   const std::string shop = folder.path("shop");

@@ -44,9 +44,10 @@ class DataMemory : public testing::Test {
     const auto done = bank_->database->call(bank_->open_account, {id, {100}}).get();
     return done ? base::Result<void>() : base::Result<void>(done.error());
   }
-  // Puts accounts from `id` on until one is refused, whose id it returns.
+  // Puts accounts from `id` on until one is refused, which is soon; returns its id.
   int32_t fill(int32_t id = 0) {
-    while (put(id)) ++id;
+    const int32_t end = id + 500'000;
+    while (id < end && put(id)) ++id;
     return id;
   }
 

@@ -15,8 +15,9 @@
 //                how much is pending, and how old the replica is. Nor does one start while the log
 //                has no room for it (CommandLog::wait_for_room).
 // Deadlines      a call whose deadline has passed when its turn comes is completed without being
-//                run; so is one that waits for its run to be repeated. What has run waits for the
-//                log, and is answered by its deadline where that waits for space.
+//                run; so is one that waits for its run to be repeated. Where all wait for room or
+//                at the gate, calls are answered as their deadlines pass (kLateAnswerNs). What has
+//                run waits for the log, and is answered by its deadline where that waits for space.
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
@@ -86,8 +87,9 @@ class OltpDispatcher {
   void complete(std::span<oltp::Request* const> ended);
 
   // Waits until back-pressure, and the log, let a batch start; true if back-pressure made it wait.
-  // A replay, which runs batches before anything is submitted, calls it too.
-  bool wait_until_batch_may_start();
+  // A replay, which runs batches before anything is submitted, calls it too. Calls `meanwhile`
+  // every kLateAnswerNs.
+  bool wait_until_batch_may_start(const std::function<void()>& meanwhile = [] {});
   // Inside of an exclusive section of the gate: the engine is useless. Calls end with the error.
   void lose_engine(const base::Error& error) { engine_failure_ = error; }
   void regain_engine() { engine_failure_.reset(); }
@@ -119,6 +121,7 @@ class OltpDispatcher {
   // Moves those of the calls to expired_ whose deadline has passed.
   void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
   void complete_expired();
+  void answer_late_calls();  // of batch_, and queued ones
   void refuse_batch(const base::Error& why);
   void collect_ended();
   void note_batch(uint64_t start_ns);  // that has run
@@ -131,6 +134,7 @@ class OltpDispatcher {
   BatchGate* const gate_;
   FreshnessClock* const clock_;
   const std::function<void()> apply_now_;
+  const std::function<void()> while_batch_waits_;
 
   CallQueues queues_;
   uint64_t taken_ = 0;                 // calls that batches took; the dispatcher's thread's

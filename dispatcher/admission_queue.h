@@ -2,21 +2,26 @@
 // have no client, have submitted and that no batch has taken yet; and the limit on those that are
 // not answered.
 //
-// Threads    tokens, push: any. pop, leave: the side's dispatcher's. waiting: likewise; on others a
-//            figure. Tokens go back on whatever thread answers.
-// Memory     fixed at construction. A client's queue is used again by a later client, and freed
-//            with the dispatcher only: who answers may still ring its parker.
+// Threads    tokens, push: any. pop, drop_expired, leave: the side's dispatcher's. waiting:
+//            likewise; on others a figure. Tokens go back on whatever thread answers.
+// Memory     fixed at construction, but for what drop_expired kept and pop has not taken yet. A
+//            client's queue is used again by a later client, and freed with the dispatcher only:
+//            who answers may still ring its parker.
 //
 // Invariants
 //   C1  An item is in the ring only with a token, so a push finds a slot.
-//   C2  A client's queue with items in its ring is listed: in AdmissionTurns' arrivals or turns,
-//       once.
+//   C2  A client's queue with items is listed: in AdmissionTurns' arrivals or turns, once.
+//   C4  What is kept came before what is in the ring.
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "dispatcher/admission.h"
@@ -60,8 +65,28 @@ class AdmissionQueue {
     // leave() comes after it, synchronises with it and sees the item.
     return !listed_.exchange(true, std::memory_order_acq_rel);
   }
-  bool pop(Entry* entry) { return ring_.try_pop(entry); }
-  size_t waiting() const { return ring_.size(); }  // those whose push goes on included
+  bool pop(Entry* entry) {
+    if (kept_.empty()) return ring_.try_pop(entry);
+    *entry = std::move(kept_.front());
+    kept_.pop_front();
+    note_kept();
+    return true;
+  }
+  // Moves the items whose deadline has passed to the end of `expired`, wherever they are in line.
+  void drop_expired(uint64_t now_ns, std::vector<Item>* expired) {
+    Entry entry;
+    while (ring_.try_pop(&entry)) kept_.push_back(std::move(entry));  // C4
+    const auto end = std::stable_partition(kept_.begin(), kept_.end(), [&](const Entry& each) {
+      return each.deadline_ns == 0 || each.deadline_ns > now_ns;
+    });
+    for (auto late = end; late != kept_.end(); ++late) expired->push_back(std::move(late->item));
+    kept_.erase(end, kept_.end());
+    note_kept();
+  }
+  size_t waiting() const {  // those whose push goes on included
+    // relaxed: on another thread than the dispatcher's, a figure.
+    return kept_count_.load(std::memory_order_relaxed) + ring_.size();
+  }
   // Of a queue that was found empty, and is listed. True: it is not any more, or whoever pushed
   // meanwhile has listed it anew. False: something came before, and it stays where it is.
   bool leave() {
@@ -73,10 +98,17 @@ class AdmissionQueue {
   }
 
  private:
+  void note_kept() {
+    // relaxed: as where it is read.
+    kept_count_.store(kept_.size(), std::memory_order_relaxed);
+  }
+
   const bool is_clients_;
   const Priority priority_;
   AdmissionTokens tokens_;
   BoundedQueue<Entry> ring_;
+  std::deque<Entry> kept_;             // the dispatcher's: popped from the ring, and not expired
+  std::atomic<size_t> kept_count_{0};  // writer: the dispatcher
   alignas(64) std::atomic<bool> listed_{false};  // writers: pushers set, the dispatcher clears
 };
 

@@ -3,8 +3,8 @@
 //
 //   admit ──token──► push ──► a queue ──turns──► fill ──► (a batch) ──► the token is given back
 //
-// Threads    admit, push, connect, disconnect, close, drained, report: any. waiting, fill: the
-//            side's dispatcher's.
+// Threads    admit, push, connect, disconnect, close, drained, report: any. waiting, fill,
+//            drop_expired: the side's dispatcher's.
 //
 // Invariants
 //   B1  Of each priority at most `anyone_max` items are admitted and not answered, and of each
@@ -71,6 +71,7 @@ class AdmissionQueues {
   void fill(size_t items_max, uint64_t now_ns, Items* batch, Items* expired) {
     turns_.fill(items_max, now_ns, batch, expired);
   }
+  void drop_expired(uint64_t now_ns, Items* expired) { turns_.drop_expired(now_ns, expired); }
 
   void close();
   bool drained() const;  // B2

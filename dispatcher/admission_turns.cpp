@@ -71,6 +71,14 @@ void AdmissionTurns<Item>::fill(size_t items_max, uint64_t now_ns, Items* batch,
 }
 
 template <class Item>
+void AdmissionTurns<Item>::drop_expired(uint64_t now_ns, Items* expired) {
+  take_arrivals();
+  for (const Class& each : classes_) {
+    for (Queue* const queue : each.line) queue->drop_expired(now_ns, expired);
+  }
+}
+
+template <class Item>
 size_t AdmissionTurns<Item>::take(Queue* queue, size_t items_max, const Filling& filling) {
   size_t taken = 0;
   typename Queue::Entry entry;

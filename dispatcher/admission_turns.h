@@ -7,7 +7,7 @@
 //                end of the line; a turn that the batch's end cuts short goes on in the next batch.
 //                So who has queued thousands holds nobody up for longer than a turn of each.
 //
-// Threads    arrive: any. waiting, fill: the side's dispatcher's.
+// Threads    arrive: any. waiting, fill, drop_expired: the side's dispatcher's.
 // Cost       without clients: a look at each of three rings a batch, and nothing an item. With
 //            clients: an atomic exchange an item, and a step for each client that has items.
 //
@@ -46,6 +46,8 @@ class AdmissionTurns {
   // Adds items to `batch` until it has `items_max`; those whose deadline has passed go to
   // `expired`.
   void fill(size_t items_max, uint64_t now_ns, Items* batch, Items* expired);
+  // While no batch can begin: only the latter. A step for each item that waits.
+  void drop_expired(uint64_t now_ns, Items* expired);
 
  private:
   struct Class {

@@ -16,7 +16,7 @@ bool stops_side(Stops stops, Side side) {
 
 }  // namespace
 
-BatchGate::Passage BatchGate::pass(Side side) {
+BatchGate::Passage BatchGate::pass(Side side, const std::function<void()>& meanwhile) {
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
@@ -30,7 +30,7 @@ BatchGate::Passage BatchGate::pass(Side side) {
         return {this, side};
       }
     }
-    changed_.wait(ticket);
+    if (!changed_.wait_for(ticket, kLateAnswerNs)) meanwhile();
   }
 }
 

@@ -30,6 +30,7 @@
 
 #include "base/parker.h"
 #include "base/result.h"
+#include "dispatcher/admission.h"
 
 namespace diptych::dispatcher {
 
@@ -68,8 +69,10 @@ class BatchGate {
     Stops stops_;
   };
 
-  // Waits while the gate is closed; the side's batch runs while the Passage lives.
-  [[nodiscard]] Passage pass(Side side);
+  // Waits while the gate is closed, and calls `meanwhile` every kLateAnswerNs; the side's batch
+  // runs while the Passage lives.
+  [[nodiscard]] Passage pass(
+      Side side, const std::function<void()>& meanwhile = [] {});
   // Waits for its turn, and until the sides that it stops are between batches.
   [[nodiscard]] Exclusive exclude(Stops stops = Stops::kBoth);
   // Of both sides, likewise, until a moment (base::steady_ns). kDeadlineExceeded: it was not there

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/split_mix.h"
 #include "base/thread.h"
+#include "dispatcher/admission.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -58,6 +59,7 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       gate_(gate),
       clock_(clock),
       apply_now_(std::move(apply_now)),
+      while_batch_waits_([this] { answer_late_calls(); }),
       queues_(options.limits, options.spin),
       arrivals_(options.spin),
       seeds_(options.random_seed),
@@ -190,7 +192,7 @@ void OltpDispatcher::run() {
   while (true) {
     const uint32_t ticket = arrivals_.ticket();
     if (fill_batch()) {
-      if (wait_until_batch_may_start()) {
+      if (wait_until_batch_may_start(while_batch_waits_)) {
         drop_expired(&batch_, base::steady_ns());
         complete_expired();
       }
@@ -247,8 +249,17 @@ void OltpDispatcher::complete_expired() {
   expired_.clear();
 }
 
-bool OltpDispatcher::wait_until_batch_may_start() {
-  if (options_.log != nullptr) options_.log->wait_for_room();
+void OltpDispatcher::answer_late_calls() {
+  const uint64_t now_ns = base::steady_ns();
+  drop_expired(&batch_, now_ns);
+  const size_t of_batch = expired_.size();
+  queues_.drop_expired(now_ns, &expired_);
+  taken_ += expired_.size() - of_batch;
+  complete_expired();
+}
+
+bool OltpDispatcher::wait_until_batch_may_start(const std::function<void()>& meanwhile) {
+  if (options_.log != nullptr) options_.log->wait_for_room(meanwhile);
   const size_t pending = updates_->pending_bytes();
   if (pending <= options_.pending_update_bytes_max) return false;
   const uint64_t since_ns = base::steady_ns();
@@ -266,7 +277,7 @@ bool OltpDispatcher::wait_until_batch_may_start() {
   while (true) {
     const uint32_t ticket = updates_->parker().ticket();
     if (updates_->pending_bytes() <= options_.pending_update_bytes_max) break;
-    updates_->parker().wait(ticket);
+    if (!updates_->parker().wait_for(ticket, kLateAnswerNs)) meanwhile();
   }
   // relaxed: as above.
   waits_since_ns_.store(0, std::memory_order_relaxed);
@@ -281,7 +292,7 @@ void OltpDispatcher::run_one_batch() {
   CommandLog* const log = options_.log;
   oltp::BatchReport report;
   {
-    const BatchGate::Passage passage = gate_->pass(Side::kOltp);
+    const BatchGate::Passage passage = gate_->pass(Side::kOltp, while_batch_waits_);
     // In the passage: what would leave a gap in the log happens outside of it.
     if (log != nullptr && log->refuses()) [[unlikely]] {
       if (const auto refusal = log->refusal()) return refuse_batch(*refusal);

@@ -16,8 +16,9 @@
 //                has no room for it (CommandLog::wait_for_room).
 // Room           before a batch the engine is told what rows may still take (Engine::set_room).
 // Deadlines      a call whose deadline has passed when its turn comes is completed without being
-//                run; so is one that waits for its run to be repeated. What has run waits for the
-//                log, and is answered by its deadline where that waits for space.
+//                run; so is one that waits for its run to be repeated. Where all wait for room or
+//                at the gate, calls are answered as their deadlines pass (kLateAnswerNs). What has
+//                run waits for the log, and is answered by its deadline where that waits for space.
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
@@ -88,8 +89,9 @@ class OltpDispatcher {
   void complete(std::span<oltp::Request* const> ended);
 
   // Waits until back-pressure, and the log, let a batch start; true if back-pressure made it wait.
-  // A replay, which runs batches before anything is submitted, calls it too.
-  bool wait_until_batch_may_start();
+  // A replay, which runs batches before anything is submitted, calls it too. Calls `meanwhile`
+  // every kLateAnswerNs.
+  bool wait_until_batch_may_start(const std::function<void()>& meanwhile = [] {});
   // Inside of an exclusive section of the gate: the engine is useless. Calls end with the error.
   void lose_engine(const base::Error& error) { engine_failure_ = error; }
   void regain_engine() { engine_failure_.reset(); }
@@ -122,6 +124,7 @@ class OltpDispatcher {
   void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
   void complete_expired();
   void tell_room();
+  void answer_late_calls();  // of batch_, and queued ones
   void refuse_batch(const base::Error& why);
   void collect_ended();
   void note_batch(uint64_t start_ns);  // that has run
@@ -134,6 +137,7 @@ class OltpDispatcher {
   BatchGate* const gate_;
   FreshnessClock* const clock_;
   const std::function<void()> apply_now_;
+  const std::function<void()> while_batch_waits_;
 
   CallQueues queues_;
   uint64_t taken_ = 0;                 // calls that batches took; the dispatcher's thread's

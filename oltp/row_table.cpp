@@ -48,11 +48,22 @@ RowTable::SlotRange RowTable::take_slots() {
 
 bool RowTable::take_free_slots(std::vector<base::RowId>* free) {
   const std::lock_guard lock(mutex_);
+  if (free_slots_.empty()) list_free_ranges();
   const size_t taken = std::min<size_t>(kSlotsTaken, free_slots_.size());
   free->insert(free->end(), free_slots_.end() - static_cast<std::ptrdiff_t>(taken),
                free_slots_.end());
   free_slots_.resize(free_slots_.size() - taken);
   return taken != 0;
+}
+
+void RowTable::list_free_ranges() {
+  while (free_slots_.size() < kSlotsTaken && !free_ranges_.empty()) {
+    SlotRange& range = free_ranges_.back();
+    if (!has_extent(range.first)) add_extent(range.first >> extent_bits_);
+    free_slots_.emplace_back(range.first++);
+    if (range.first == range.end) free_ranges_.pop_back();
+  }
+  std::reverse(free_slots_.begin(), free_slots_.end());  // as it is taken from its end
 }
 
 void RowTable::put_free_slots(std::vector<base::RowId>* free, size_t keep) {
@@ -75,20 +86,24 @@ void RowTable::cover(std::span<const base::RowId> rows) {
 void RowTable::free_dead_slots(uint64_t live_rows) {
   const std::lock_guard lock(mutex_);
   free_slots_.clear();
+  free_ranges_.clear();
   if (live_rows == slots_end_) return;  // spares a look at a line of each row
-  // From the end, since the list is taken from its end.
-  for (uint64_t id = slots_end_; id-- > 0;) {
-    if (!has_extent(id)) add_extent(id >> extent_bits_);
+  for (uint64_t end = slots_end_; end > 0;) {
+    const bool exists = has_extent(end - 1);
+    const uint64_t first = exists ? end - 1 : (end - 1) & ~slot_mask_;
     // relaxed: between batches nobody writes.
-    if (slot(base::RowId(id)).word.load(std::memory_order_relaxed) == 0) {
-      free_slots_.push_back(base::RowId(id));
+    if (!exists || slot(base::RowId(first)).word.load(std::memory_order_relaxed) == 0) {
+      const bool goes_on = !free_ranges_.empty() && free_ranges_.back().first == end;
+      if (!goes_on) free_ranges_.push_back({end, end});
+      free_ranges_.back().first = first;
     }
+    end = first;
   }
 }
 
 size_t RowTable::allocated_bytes() const {
   const std::lock_guard lock(mutex_);
-  return slots_end_ * slot_bytes_;
+  return std::min(slots_end_, uint64_t{extents_.size()} << extent_bits_) * slot_bytes_;
 }
 
 void SlotAllocator::reclaim(RowTable* table) {

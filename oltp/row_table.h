@@ -59,7 +59,8 @@ class RowTable {
   };
   // Takes slots that were never used.
   SlotRange take_slots();
-  // Moves freed slots that no worker holds to the end of the list. Returns false if there are none.
+  // Adds free slots that no worker holds to the end of the list, which is taken from its end.
+  // Returns false if there are none.
   bool take_free_slots(std::vector<base::RowId>* free);
   void put_free_slots(std::vector<base::RowId>* free, size_t keep);
 
@@ -71,6 +72,7 @@ class RowTable {
     if (row_id.value >= slots_end_ || !has_extent(row_id.value)) cover({&row_id, 1});
   }
   // The leader, after the last cover() and before any slot is taken: every dead slot becomes free.
+  // Costs time and memory by the rows and their extents, however far apart their ids lie.
   void free_dead_slots(uint64_t live_rows);
 
   // The leader, between batches: calls fn(RowId, const std::byte* row) for every row.
@@ -89,13 +91,14 @@ class RowTable {
     }
   }
 
-  // Of slots that were ever taken.
+  // Of slots that were ever taken, as far as they have memory.
   size_t allocated_bytes() const;
   size_t slot_bytes() const { return slot_bytes_; }
 
  private:
   bool has_extent(uint64_t id) const { return directory_.has(id >> extent_bits_); }
   void add_extent(uint64_t extent);  // mutex_ is held
+  void list_free_ranges();           // likewise; as many slots as are taken at a time
 
   size_t front_bytes_;
   size_t slot_bytes_;
@@ -110,6 +113,8 @@ class RowTable {
   base::RegionSupply supply_;            // guarded by mutex_
   std::vector<base::Region> extents_;    // guarded by mutex_; owns
   std::vector<base::RowId> free_slots_;  // guarded by mutex_
+  // Guarded by mutex_: further ones, the first slots last; their extents need not exist.
+  std::vector<SlotRange> free_ranges_;
 };
 
 // SlotAllocator: one worker's slots of one table.

@@ -114,8 +114,9 @@ class CommandLog {
   // The requests of a batch that have ended, at its boundary; `last`: the engine's last VID.
   void append(std::span<oltp::Request* const> ended, base::Vid last);
   // Until the group that fills has room and, where the log is full (uncovered_log.h), a checkpoint
-  // has ended. Not where calls are refused: then nothing is appended.
-  void wait_for_room();
+  // has ended. Not where calls are refused: then nothing is appended. Calls `meanwhile` every
+  // kLateAnswerNs.
+  void wait_for_room(const std::function<void()>& meanwhile);
   // A transaction's VID that no batch has, of a load that a checkpoint is about to cover. The
   // caller holds the gate exclusively.
   void skip_to(base::Vid last);
@@ -210,7 +211,7 @@ class CommandLog {
   void update_refusal();                // likewise
   void update_hurry();                  // likewise
   bool holds_back() const;              // likewise: batches, until there is a checkpoint
-  void wait_for_checkpoint();           // the leader
+  void wait_for_checkpoint(const std::function<void()>& meanwhile);  // the leader
   LoggedProcedure definition(uint32_t procedure) const;
   const Known& known(uint32_t procedure);
   void encode(Group* group);  // committed_

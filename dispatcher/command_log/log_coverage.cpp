@@ -4,6 +4,7 @@
 
 #include "base/amount_text.h"
 #include "base/clock.h"
+#include "dispatcher/admission.h"
 #include "dispatcher/command_log/command_log.h"
 
 namespace diptych::dispatcher {
@@ -34,7 +35,7 @@ bool CommandLog::holds_back() const {
   return uncovered_.is_full() && waits_for_space_ && !refuses();
 }
 
-void CommandLog::wait_for_room() {
+void CommandLog::wait_for_room(const std::function<void()>& meanwhile) {
   while (true) {
     const uint32_t ticket = progress_.ticket();
     bool held_back = false;
@@ -44,9 +45,9 @@ void CommandLog::wait_for_room() {
       if (!held_back && (filling_.frame.bytes() <= kGroupBytesMax || refuses())) return;
     }
     if (held_back) {
-      wait_for_checkpoint();
-    } else {
-      progress_.wait(ticket);
+      wait_for_checkpoint(meanwhile);
+    } else if (!progress_.wait_for(ticket, kLateAnswerNs)) {
+      meanwhile();
     }
   }
 }
@@ -54,7 +55,7 @@ void CommandLog::wait_for_room() {
 // Outside of the gate: the checkpoint gets through it, and so do DDL and loads, whose saves do as
 // well. It is asked for here, whether one is on its way or not: each one covers the log, or fails,
 // which ends the wait, or is cancelled by who has the next one begun.
-void CommandLog::wait_for_checkpoint() {
+void CommandLog::wait_for_checkpoint(const std::function<void()>& meanwhile) {
   uint64_t bytes = 0;
   uint64_t since_ns = base::steady_ns();
   {
@@ -76,7 +77,7 @@ void CommandLog::wait_for_checkpoint() {
       const std::lock_guard lock(mutex_);
       if (!holds_back()) break;
     }
-    progress_.wait(ticket);
+    if (!progress_.wait_for(ticket, kLateAnswerNs)) meanwhile();
   }
   const uint64_t end_ns = base::steady_ns();
   held_notice_.goes_on(end_ns);

@@ -5,11 +5,10 @@
 
 #include "base/amount_text.h"
 #include "base/clock.h"
+#include "dispatcher/admission.h"
 
 namespace diptych::dispatcher {
 namespace {
-
-constexpr uint64_t kLookAgainNs = 20'000'000;  // while it hangs: how late a call is answered
 
 uint64_t waited(uint64_t since_ns, uint64_t now_ns) {
   return since_ns == 0 || now_ns < since_ns ? 0 : now_ns - since_ns;
@@ -83,7 +82,7 @@ uint64_t LogWatch::look() {
     told_since_ns_ = since_ns;
   }
   while_it_hangs_();
-  return kLookAgainNs;
+  return kLateAnswerNs;
 }
 
 }  // namespace diptych::dispatcher

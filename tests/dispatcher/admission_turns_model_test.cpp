@@ -42,6 +42,7 @@ class TurnsModel {
     // Now all come, now few, so that lines grow and end.
     const size_t arrivals = below(8) == 0 ? below(200) : below(12);
     for (size_t i = 0; i < arrivals; ++i) submit(sources_[below(sources_.size())].get());
+    if (below(4) == 0) drop_expired();
     fill(below(4) == 0 ? below(4) : below(60), below(3));
     // Who was answered often comes back at once.
     for (oltp::Request* const request : batch_) {
@@ -143,6 +144,20 @@ class TurnsModel {
     }
     EXPECT_EQ(counts, wanted) << "room " << room;
     check_fairness();
+  }
+
+  // Also those behind others that have time yet.
+  void drop_expired() {
+    expired_.clear();
+    turns_->drop_expired(now_, &expired_);
+    for (oltp::Request* const request : expired_) {
+      source_of(*request)->is_new = false;
+      take(source_of(*request), request, true);
+    }
+    for (const auto& source : sources_) {
+      EXPECT_TRUE(std::none_of(source->waiting.begin(), source->waiting.end(),
+                               [&](const Waiting& item) { return is_late(item); }));
+    }
   }
 
   // The next one of its queue; late ones in between are set aside with the same batch.

@@ -1,6 +1,8 @@
 // Back-pressure: no batch starts while too many updates wait; who waits for room sleeps.
 
 #include <chrono>
+#include <future>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -128,6 +130,70 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
   EXPECT_EQ(asked.load(std::memory_order_relaxed), 1);
   EXPECT_EQ(dispatcher.back_pressure_waits(), 1u);
   EXPECT_GE(dispatcher.back_pressure_ns(), 100'000'000u);
+}
+
+// A call that its test waits for.
+struct Called {
+  explicit Called(uint64_t timeout_ns = 0) {
+    request.procedure = base::ProcedureId(0);
+    request.context = this;
+    request.deadline_ns = timeout_ns == 0 ? 0 : base::steady_ns() + timeout_ns;
+    request.complete = [](oltp::Request* done) {
+      static_cast<Called*>(done->context)->answer.set_value(done->outcome);
+    };
+  }
+  bool is_answered(std::chrono::milliseconds within) {
+    return answered.wait_for(within) == std::future_status::ready;
+  }
+
+  oltp::Request request;
+  std::promise<base::Result<void>> answer;
+  std::future<base::Result<void>> answered = answer.get_future();
+};
+
+TEST(BackPressure, CallsAreAnsweredByTheirDeadlinesBeforeThereIsRoomOrTheGateOpens) {
+  for (const bool at_gate : {false, true}) {
+    SCOPED_TRACE(at_gate ? "at the gate" : "without room");
+    const base::Catalog catalog;
+    propagation::UpdateQueue updates;
+    oltp::Engine engine(&catalog, {}, &updates);
+    ProcedureDirectory procedures;
+    const auto body = [](auto&, auto, auto) { return base::Result<void>(); };
+    ASSERT_EQ(
+        add_procedure(
+            NewProcedure(
+                {.name = "nothing", .argument_columns = {}, .reply_columns = {}, .body = body}),
+            &engine, &procedures),
+        base::ProcedureId(0));
+    if (!at_gate) push_one(&updates);
+    BatchGate gate;
+    std::optional<BatchGate::Exclusive> held;
+    if (at_gate) held.emplace(gate.exclude());
+    FreshnessClock clock;
+    OltpDispatcher dispatcher({.placement = {},
+                               .limits = {4, 1, 1, 1},
+                               .batch_requests_max = 2,
+                               .pending_update_bytes_max = 1},
+                              &engine, &procedures, &updates, &gate, &clock, [] {});
+    Called patient;
+    Called late(300'000'000);
+    Called also_late(50'000'000);
+    Called in_time(3'600'000'000'000);
+    for (Called* const called : {&patient, &late, &in_time, &also_late}) {
+      ASSERT_TRUE(dispatcher.submit(&called->request, dispatcher.queues().of(Priority::kNormal),
+                                    Admission::kRefuse));
+    }
+    EXPECT_TRUE(also_late.is_answered(std::chrono::seconds(20)));
+    EXPECT_TRUE(late.is_answered(std::chrono::seconds(20)));
+    EXPECT_FALSE(patient.is_answered(std::chrono::milliseconds(0)));
+    held.reset();
+    updates.recycle(updates.collect().sets);
+    updates.parker().wake_all();
+    EXPECT_TRUE(patient.answered.get().ok());
+    EXPECT_TRUE(in_time.answered.get().ok());
+    EXPECT_EQ(late.answered.get().code(), base::ErrorCode::kDeadlineExceeded);
+    EXPECT_EQ(also_late.answered.get().code(), base::ErrorCode::kDeadlineExceeded);
+  }
 }
 
 }  // namespace

@@ -53,17 +53,19 @@ class LogBound : public LogFault {
     };
     return Bank::open(with);
   }
-  static Future<oltp::Nothing> begin_bump(Bank* bank) {
-    return bank->database->call(bank->bump, {.id = 3, .balance = {}});
+  static Future<oltp::Nothing> begin_bump(Bank* bank, Milliseconds timeout = Milliseconds(0)) {
+    const std::chrono::nanoseconds ns(timeout);
+    return bank->database->call(bank->bump, {.id = 3, .balance = {}},
+                                {.timeout_ns = static_cast<uint64_t>(ns.count())});
   }
   static bool has_ended(Future<oltp::Nothing>* call, Milliseconds within = Milliseconds(0)) {
     return call->wait_for(within) == std::future_status::ready;
   }
   // A call that waits for a checkpoint; those before it have ended.
-  Future<oltp::Nothing> fill_log(Bank* bank) {
+  Future<oltp::Nothing> fill_log(Bank* bank, Milliseconds timeout = Milliseconds(0)) {
     const uint64_t waits = bank->database->metrics().checkpoint_waits;
     while (true) {
-      Future<oltp::Nothing> call = begin_bump(bank);
+      Future<oltp::Nothing> call = begin_bump(bank, timeout);
       while (!has_ended(&call, Milliseconds(1))) {
         if (bank->database->metrics().checkpoint_waits != waits) return call;
       }
@@ -112,6 +114,31 @@ TEST_F(LogBound, WhereItIsReachedTransactionsWaitForACheckpoint) {
   EXPECT_EQ(occurrences(told, "transactions wait for a checkpoint: "), 1) << told;
   EXPECT_THAT(told, HasSubstr("of the log are in none, the limit is 64 KiB"));
   EXPECT_EQ(bumps(), bumped_);
+}
+
+TEST_F(LogBound, CallsThatWaitAreAnsweredByTheirDeadlines) {
+  auto bank = open_bank();
+  holds_checkpoints_ = true;
+  auto of_the_batch = fill_log(bank.get(), Milliseconds(3'000));
+  auto patient = begin_bump(bank.get());
+  auto behind_it = begin_bump(bank.get(), Milliseconds(50));
+  auto in_time = begin_bump(bank.get(), Seconds(3'600));
+  for (auto* const late : {&behind_it, &of_the_batch}) {
+    const bool answered = has_ended(late, Seconds(60));
+    EXPECT_TRUE(answered);
+    if (!answered) holds_checkpoints_ = false;
+    EXPECT_EQ(late->get().code(), base::ErrorCode::kDeadlineExceeded);
+  }
+  const Metrics held = bank->database->metrics();
+  EXPECT_EQ(held.transactions_in_flight, 2u);
+  EXPECT_GE(held.checkpoint_wait_ns, 50'000'000u) << "the wait goes on";
+  EXPECT_FALSE(has_ended(&patient));
+  holds_checkpoints_ = false;
+  EXPECT_TRUE(patient.get().ok());
+  EXPECT_TRUE(in_time.get().ok());
+  EXPECT_EQ(bank->database->metrics().transactions_in_flight, 0u);
+  static_cast<void>(bank->database->discard());
+  EXPECT_EQ(bumps(), bumped_ + 2);
 }
 
 // Its first piece is followed by a pause of hours, which has begun by then.

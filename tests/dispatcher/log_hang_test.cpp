@@ -22,6 +22,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Milliseconds = std::chrono::milliseconds;
 
+struct NoteArguments {
+  int32_t id = 0;
+  base::Text text;
+};
+BOOST_DESCRIBE_STRUCT(NoteArguments, (), (id, text))
+
 class LogHang : public LogFault {
  protected:
   LogHang() { Bank::open({.path = path()})->fill(10); }
@@ -157,6 +163,36 @@ TEST_F(LogHang, AFileThatIsBegunForACheckpointHoldsUpNoDeadline) {
   EXPECT_EQ(answer_of(&called).code(), ErrorCode::kIo);
   hangs_ = false;
   EXPECT_TRUE(saved.get().ok());
+  static_cast<void>(bank->database->discard());
+}
+
+// Its group has as much as it may have, so that no further batch begins.
+TEST_F(LogHang, CallsThatNoBatchHasTakenAreAnsweredByTheirDeadlines) {
+  auto bank = Bank::open(hanging());
+  const auto note = bank->database->register_procedure<NoteArguments, oltp::Nothing>(
+      "note",
+      [index = bank->by_id](Transaction& txn,
+                            const NoteArguments& arguments) -> base::Result<oltp::Nothing> {
+        auto row = txn.get_for_update<&Account::version>(index, arguments.id);
+        if (!row) return row.error();
+        txn.update(*row, set<&Account::version>(row->values + 1));
+        return oltp::Nothing{};
+      });
+  ASSERT_TRUE(note.ok());
+  const std::string text(1 << 20, 't');
+  const NoteArguments arguments{3, std::string_view(text)};
+  hangs_ = true;
+  std::vector<Future<oltp::Nothing>> noted;
+  noted.push_back(bank->database->call(*note, arguments));
+  await_hang();
+  for (int i = 0; i < 10; ++i) noted.push_back(bank->database->call(*note, arguments));
+  while (bank->database->metrics().log_waiting_bytes < 9 << 20) std::this_thread::yield();
+  auto first = call(bank.get(), Milliseconds(100));
+  auto second = call(bank.get(), Milliseconds(100));
+  EXPECT_EQ(answer_of(&first).code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(answer_of(&second).code(), ErrorCode::kDeadlineExceeded);
+  hangs_ = false;
+  for (auto& each : noted) EXPECT_TRUE(each.get().ok());
   static_cast<void>(bank->database->discard());
 }
 

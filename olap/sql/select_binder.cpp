@@ -101,7 +101,7 @@ std::string output_name(const Node& node) {
 SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, const CteScope* ctes,
                            Correlation correlation)
     : statement_(statement),
-      source_(statement.source),
+      source_(*statement.source),
       slots_(statement.slots),
       outer_(outer),
       correlation_(correlation),

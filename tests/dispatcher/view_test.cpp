@@ -90,6 +90,7 @@ TEST_F(View, OneThatIsReplacedStandsBehindWhatItUses) {
   const std::string middle = "CREATE VIEW middle AS SELECT id FROM late";
   const std::string replaced =
       "CREATE OR REPLACE VIEW rich AS SELECT l.id, l.version FROM late l JOIN middle USING (id)";
+  Bank::open(options());  // as above
   {
     auto bank = Bank::open(options());
     bank->fill(100);

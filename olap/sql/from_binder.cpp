@@ -312,7 +312,9 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
 base::Result<void> SelectBinder::bind_view(const base::ViewSchema& view,
                                            const PgQuery__RangeVar& table, std::string_view alias,
                                            JoinGroup& group) {
+  const bool was_in_view = statement_.is_in_view;
   const auto in_view = [&](const base::Error& error) {
+    if (was_in_view) return error;  // placed where the statement names the view around
     base::Error placed = source_.error(error.code, table.location,
                                        fmt::format("view \"{}\": {}", view.name, error.message));
     placed.state = error.state;
@@ -320,9 +322,9 @@ base::Result<void> SelectBinder::bind_view(const base::ViewSchema& view,
   };
   const auto parsed = statement_.views.find(view, source_.moment());
   if (!parsed) return in_view(parsed.error());
-  if (!statement_.is_in_view) statement_.uses.insert(view.name);
+  if (!was_in_view) statement_.uses.insert(view.name);
   const SourceText* const source = std::exchange(statement_.source, &(*parsed)->source);
-  const bool was_in_view = std::exchange(statement_.is_in_view, true);
+  statement_.is_in_view = true;
   const unsigned depth = std::exchange(statement_.depth, 0);
   auto block =
       SelectBinder(statement_, nullptr, nullptr, Correlation::kRefused).bind((*parsed)->select());

@@ -60,6 +60,10 @@ TEST_F(DdlCommandTest, AFileAndStandardInputAreScripts) {
 }
 
 TEST_F(DdlCommandTest, ViewsAreSaidAndStay) {
+  const std::string schema = folder_.file(
+      "views.sql", "CREATE TABLE t (a INT PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t");
+  EXPECT_THAT(run({"init", folder_.path("other"), "--schema", schema}).out,
+              HasSubstr("with 1 table and 1 view\n"));
   EXPECT_EQ(ddl({"-c", "CREATE VIEW sums AS SELECT b, sum(a) AS total FROM t GROUP BY b"}).out,
             "created view sums\n");
   EXPECT_EQ(answer("SELECT b, total FROM sums"), "b,total\n7,3\n");

@@ -105,6 +105,33 @@ Error still_needed(std::string what, const TableSchema& child) {
           fmt::format("{}: table {} has a foreign key to it", what, quoted(child.name))};
 }
 
+// Of a view in another's place; `is_used`: by views, which have the columns of before.
+Result<void> check_columns_kept(const ViewSchema& before, const ViewSchema& now, bool is_used) {
+  const auto wrong_column = [&](std::string what) {
+    return Error(ErrorCode::kInvalidArgument, "42P16",
+                 fmt::format("view {} cannot be replaced: {}", quoted(before.name), what));
+  };
+  for (size_t i = 0; i < before.columns.size(); ++i) {
+    const ColumnSchema& column = before.columns[i];
+    const std::string name = quoted(column.name);
+    if (i == now.columns.size()) return wrong_column(fmt::format("column {} is missing", name));
+    const ColumnSchema& other = now.columns[i];
+    if (other.name != column.name) {
+      return wrong_column(fmt::format("column {} would be {}", name, quoted(other.name)));
+    }
+    if (other.type == column.type) continue;
+    return wrong_column(fmt::format("column {} is {} and would be {}", name,
+                                    column.type.to_string(), other.type.to_string()));
+  }
+  if (now.columns.size() == before.columns.size() || !is_used) return {};
+  return Error(ErrorCode::kInvalidArgument, "2BP01",
+               fmt::format("view {} cannot get another column: views use it", quoted(before.name)));
+}
+
+Catalog::ViewPtr make_view(ViewSchema view) {
+  return std::make_shared<const ViewSchema>(std::move(view));  // shared_ptr: see Catalog::ViewPtr
+}
+
 // Index entries are kept by who owns group 0.
 Result<void> check_key_is_ungrouped(const TableSchema& schema, const IndexSchema& index) {
   for (const ColumnId column : index.columns) {
@@ -187,7 +214,7 @@ Catalog::TablePtr Catalog::make_table(TableSchema schema) {
 }
 
 Catalog::Catalog(const Catalog& other, const Catalog& earlier)
-    : table_count_(other.table_count_), index_count_(other.index_count_) {
+    : views_(other.views_), table_count_(other.table_count_), index_count_(other.index_count_) {
   tables_.reserve(other.tables_.size());
   for (const TableSchema& table : other.tables()) {
     const TablePtr* const before = earlier.place_of(table.id);
@@ -253,10 +280,7 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
 }
 
 Result<TableId> Catalog::add_table(TableSchema schema) {
-  if (find_table(schema.name) != nullptr) {
-    return Error(ErrorCode::kAlreadyExists, "42P07",
-                 fmt::format("table {} exists", quoted(schema.name)));
-  }
+  if (auto checked = check_name(schema.name); !checked) return checked.error();
   if (auto checked = check_columns_of(schema); !checked) return checked.error();
   if (schema.indexes.empty() || schema.indexes[0].uniqueness != Uniqueness::kUnique) {
     return wrong(schema, "a table needs a primary key");
@@ -321,8 +345,78 @@ Result<std::vector<Catalog::DroppedTable>> Catalog::drop_tables(
                           *child);
     }
   }
+  if (auto unused = check_unused("table", names); !unused) return unused.error();
   std::erase_if(tables_, goes);
   return dropped;
+}
+
+Result<void> Catalog::check_name(std::string_view name) const {
+  const bool is_table = find_table(name) != nullptr;
+  if (!is_table && find_view(name) == nullptr) return {};
+  return Error(ErrorCode::kAlreadyExists, "42P07",
+               fmt::format("{} {} exists", is_table ? "table" : "view", quoted(name)));
+}
+
+Result<void> Catalog::check_unused(std::string_view kind,
+                                   std::span<const std::string> names) const {
+  for (const ViewPtr& view : views_) {
+    if (std::ranges::count(names, view->name) != 0) continue;
+    for (const std::string& name : names) {
+      if (std::ranges::count(view->uses, name) == 0) continue;
+      return Error(ErrorCode::kInvalidArgument, "2BP01",
+                   fmt::format("{} {} cannot be dropped: view {} uses it", kind, quoted(name),
+                               quoted(view->name)));
+    }
+  }
+  return {};
+}
+
+const ViewSchema* Catalog::find_view(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(views_, [&](const ViewPtr& v) { return v->name == name; });
+  return found == views_.end() ? nullptr : found->get();
+}
+
+Result<void> Catalog::add_view(ViewSchema view) {
+  if (auto checked = check_name(view.name); !checked) return checked;
+  views_.push_back(make_view(std::move(view)));
+  return {};
+}
+
+Result<void> Catalog::replace_view(ViewSchema view) {
+  const auto place =
+      std::ranges::find_if(views_, [&](const ViewPtr& v) { return v->name == view.name; });
+  DIPTYCH_CHECK(place != views_.end(), "only a view that is there is replaced");
+  // By their order, what uses it by way of another comes behind that one.
+  std::vector<std::string> behind = {view.name};
+  const auto uses_any = [&](const ViewSchema& other) {
+    return std::ranges::find_first_of(other.uses, behind) != other.uses.end();
+  };
+  for (auto at = place; at != views_.end(); ++at) {
+    if (uses_any(**at)) behind.push_back((*at)->name);
+  }
+  if (uses_any(view)) {
+    return Error(ErrorCode::kInvalidArgument, "42P17",
+                 fmt::format("view {} would use itself", quoted(view.name)));
+  }
+  const bool is_used = behind.size() > 1;
+  if (auto kept = check_columns_kept(**place, view, is_used); !kept) return kept;
+  ViewPtr now = make_view(std::move(view));
+  const auto first = std::stable_partition(place, views_.end(), [&](const ViewPtr& v) {
+    return std::ranges::count(behind, v->name) == 0;
+  });
+  *first = std::move(now);
+  return {};
+}
+
+Result<void> Catalog::drop_views(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    if (find_view(name) != nullptr) continue;
+    return Error(ErrorCode::kNotFound, "42P01", fmt::format("no such view {}", quoted(name)));
+  }
+  if (auto unused = check_unused("view", names); !unused) return unused;
+  std::erase_if(views_, [&](const ViewPtr& v) { return std::ranges::count(names, v->name) != 0; });
+  return {};
 }
 
 // An index that is to be dropped, if no constraint has declared it.

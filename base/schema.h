@@ -1,4 +1,4 @@
-// Schema: tables, columns, keys and indexes, as declared in SQL DDL.
+// Schema: tables, columns, keys, indexes and views, as declared in SQL DDL.
 //
 // A TableSchema is a value: built once (by the DDL parser or by a test), validated by
 // Catalog::add_table, immutable afterwards but for its indexes. TableIds and IndexIds count up over
@@ -86,6 +86,15 @@ struct TableSchema {
   const IndexSchema& primary_key() const { return indexes.front(); }
 };
 
+// A query with a name. Tables and views share one name space. What a view uses stays as it is for
+// as long as the view is there, so `columns` remain true.
+struct ViewSchema {
+  std::string name;
+  std::string query;                  // the text of its SELECT
+  std::vector<ColumnSchema> columns;  // of its rows
+  std::vector<std::string> uses;      // tables and views that the query names, each once
+};
+
 // Of a table that was dropped, for who has a place for each id: no name, no columns.
 const TableSchema& dropped_table();
 inline bool is_dropped(const TableSchema& schema) {
@@ -112,10 +121,11 @@ class Catalog {
   Catalog(Catalog&&) = default;
   Catalog& operator=(Catalog&&) = default;
 
-  // Gives the table and its indexes their ids. Fails with kAlreadyExists on a taken table or index
-  // name, and with kInvalidArgument where the schema is wrong: no visible column or primary key, a
-  // column named twice, a nullable column in a unique key, more columns or wider rows than the
-  // limits below, a foreign key that names an absent table or does not fit it, wrong column groups.
+  // Gives the table and its indexes their ids. Fails with kAlreadyExists on the name of a table,
+  // view or index that is there, and with kInvalidArgument where the schema is wrong: no visible
+  // column or primary key, a column named twice, a nullable column in a unique key, more columns or
+  // wider rows than the limits below, a foreign key that names an absent table or does not fit it,
+  // wrong column groups.
   Result<TableId> add_table(TableSchema schema);
 
   // Adds an index to a table. Fails like add_table.
@@ -126,7 +136,7 @@ class Catalog {
   using DroppedTable = std::shared_ptr<const TableSchema>;  // shared_ptr: as TablePtr
   // Drops these tables, all or none, and gives their schemas to whoever still has rows of them.
   // kNotFound (42P01): one is not there. kInvalidArgument (2BP01): a table that stays has a foreign
-  // key to one.
+  // key to one, or a view uses one.
   Result<std::vector<DroppedTable>> drop_tables(std::span<const std::string> names);
   // As if a table had been added, and dropped.
   void pass_table_id() { ++table_count_; }
@@ -138,6 +148,20 @@ class Catalog {
   // Drops these indexes, all or none. kNotFound (42704): one is not there. kInvalidArgument
   // (2BP01): one is a constraint's, or a foreign key needs it.
   Result<std::vector<DroppedIndex>> drop_indexes(std::span<const std::string> names);
+
+  // Adds a view behind those that it uses. kAlreadyExists (42P07): a table or view has its name.
+  Result<void> add_view(ViewSchema view);
+  // Puts a view in the place of the one with its name, which is there; it and the views that use
+  // it, also by way of others, become the last ones. kInvalidArgument: it would use itself (42P17),
+  // loses, renames or retypes a column of before (42P16), or gains one while a view uses it
+  // (2BP01), whose `*` would change.
+  Result<void> replace_view(ViewSchema view);
+  // Drops these views, all or none. kNotFound (42P01): one is not there. kInvalidArgument (2BP01):
+  // a view that stays uses one.
+  Result<void> drop_views(std::span<const std::string> names);
+  const ViewSchema* find_view(std::string_view name) const;  // nullptr: no such view
+  using ViewPtr = std::shared_ptr<const ViewSchema>;         // shared_ptr: as TablePtr
+  std::span<const ViewPtr> views() const { return views_; }  // each behind those that it uses
 
   const TableSchema* find_table(std::string_view name) const;  // nullptr: no such table
   const TableSchema* find_table(TableId id) const;             // the same
@@ -151,6 +175,10 @@ class Catalog {
  private:
   Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
   Result<DroppedIndex> find_dropped(std::string_view index) const;
+  Result<void> check_name(std::string_view name) const;
+  // kInvalidArgument (2BP01): a view that is not among the names uses one; `kind`: of what they
+  // are.
+  Result<void> check_unused(std::string_view kind, std::span<const std::string> names) const;
 
   using TablePtr = std::shared_ptr<TableSchema>;  // shared_ptr: copies of the catalog have it too
 
@@ -159,6 +187,7 @@ class Catalog {
   TableSchema& changed(TableId id);
 
   std::vector<TablePtr> tables_;  // by their ids
+  std::vector<ViewPtr> views_;
   uint32_t table_count_ = 0;
   uint32_t index_count_ = 0;
 };

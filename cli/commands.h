@@ -18,8 +18,8 @@ namespace diptych::cli {
 // All or nothing: where a statement fails, what was created at PATH is removed again.
 std::unique_ptr<Command> make_init_command(CLI::App& parent);
 
-// diptych ddl PATH (-c SQL | -f FILE) [--procedures LIB.so]...: adds tables and indexes to a
-// database.
+// diptych ddl PATH (-c SQL | -f FILE) [--procedures LIB.so]...: makes and drops tables,
+// indexes and views of a database, and empties tables.
 //
 // The statements run in their order, and what they made is saved before it is printed. Where one
 // fails, those before it stay: the error names it, and what was made is said behind it.

@@ -22,7 +22,7 @@ constexpr const char* kDdlExamples =
     "  diptych ddl shop -c \"CREATE INDEX by_day ON orders (o_date)\"\n"
     "  diptych ddl shop -f more_tables.sql\n\n"
     "  diptych ddl shop -c \"TRUNCATE staged_orders\"\n\n"
-    "docs/sql.md describes CREATE and DROP of tables and indexes, and TRUNCATE; there is no "
+    "docs/sql.md describes CREATE and DROP of tables, indexes and views, and TRUNCATE; there is no "
     "ALTER.\n"
     "If a statement fails, those before it stay.\n";
 
@@ -47,6 +47,21 @@ std::string listed(std::string_view what, const base::Catalog& catalog,
       if (!is_there) lines += fmt::format("{} index {} on {}\n", what, index.name, table.name);
     }
   }
+  for (const base::Catalog::ViewPtr& view : catalog.views()) {
+    if (other.find_view(view->name) == nullptr) {
+      lines += fmt::format("{} view {}\n", what, view->name);
+    }
+  }
+  return lines;
+}
+
+std::string replaced_views(const base::Catalog& before, const base::Catalog& after) {
+  std::string lines;
+  for (const base::Catalog::ViewPtr& view : after.views()) {
+    const base::ViewSchema* const earlier = before.find_view(view->name);
+    const bool is_other = earlier != nullptr && earlier != view.get();
+    if (is_other) lines += fmt::format("replaced view {}\n", view->name);
+  }
   return lines;
 }
 
@@ -67,7 +82,7 @@ class DdlCommand : public Command {
 }  // namespace
 
 DdlCommand::DdlCommand(CLI::App& parent)
-    : Command(parent, "ddl", "Create, drop and empty tables; create and drop indexes",
+    : Command(parent, "ddl", "Create, drop and empty tables; create and drop indexes and views",
               kDdlExamples) {
   add_database_path(app(), &path_);
   auto* const command =
@@ -102,7 +117,8 @@ ExitCode DdlCommand::run() {
   const base::Vid vid_before = (*database)->metrics().last_vid;
   const auto done = (*database)->execute_ddl(*script);
   const base::Catalog& after = (*database)->catalog();
-  std::string made = listed("dropped", before, after) + listed("created", after, before);
+  std::string made = listed("dropped", before, after) + replaced_views(before, after) +
+                     listed("created", after, before);
   if ((*database)->metrics().last_vid != vid_before) made += "emptied what was to be truncated\n";
   const auto closed = (*database)->close();
   // Else its end would try once more, and have what was told lost.

@@ -28,9 +28,9 @@ class InitCommand : public Command {
   ExitCode run() override;
 
  private:
-  // Tables of the script in a new database, which is closed then; `tables` is how many.
+  // What the script makes in a new database, which is closed then; `made` says how much.
   ExitCode create_tables(dispatcher::Database* database, const std::string& script,
-                         size_t* tables) const;
+                         std::string* made) const;
 
   std::string path_;
   std::string schema_path_;
@@ -56,7 +56,8 @@ InitCommand::InitCommand(CLI::App& parent)
       ->check(new_directory())
       ->type_name("");
   app()
-      .add_option("--schema", schema_path_, "Script of CREATE TABLE and CREATE INDEX statements")
+      .add_option("--schema", schema_path_,
+                  "Script of CREATE TABLE, CREATE INDEX and CREATE VIEW statements")
       ->required()
       ->check(input_file())
       ->type_name("FILE.sql");
@@ -69,7 +70,7 @@ InitCommand::InitCommand(CLI::App& parent)
 }
 
 ExitCode InitCommand::create_tables(dispatcher::Database* database, const std::string& script,
-                                    size_t* tables) const {
+                                    std::string* made) const {
   const std::string name = input_name(schema_path_);
   if (auto created = database->execute_ddl(script); !created) {
     // Of the disk: all statements ran, and closing saves again.
@@ -77,12 +78,15 @@ ExitCode InitCommand::create_tables(dispatcher::Database* database, const std::s
         created.code() == base::ErrorCode::kNoSpace || created.code() == base::ErrorCode::kIo;
     if (!ran) return fail_statement(created.error().within(name));
   }
-  *tables = 0;
-  for ([[maybe_unused]] const base::TableSchema& table : database->catalog().tables()) ++*tables;
-  if (*tables == 0) {
+  size_t tables = 0;
+  for ([[maybe_unused]] const base::TableSchema& table : database->catalog().tables()) ++tables;
+  if (tables == 0) {
     return fail(
         {base::ErrorCode::kInvalidArgument, name + ": there is no CREATE TABLE statement in it"});
   }
+  *made = base::counted(tables, "table");
+  const size_t views = database->catalog().views().size();
+  if (views != 0) *made += " and " + base::counted(views, "view");
   const auto closed = database->close();
   if (closed) return ExitCode::kFine;
   return fail(closed.error().within("nothing was made: the database could not be saved"));
@@ -100,13 +104,13 @@ ExitCode InitCommand::run() {
     database = dispatcher::Database::open(options);
   }
   if (!database) return fail(database.error());
-  size_t tables = 0;
-  const ExitCode code = create_tables(database->get(), *script, &tables);
+  std::string made;
+  const ExitCode code = create_tables(database->get(), *script, &made);
   if (code != ExitCode::kFine) {
     static_cast<void>((*database)->discard());
     return code;
   }
-  return print_done(fmt::format("created {} with {}\n", path_, base::counted(tables, "table")));
+  return print_done(fmt::format("created {} with {}\n", path_, made));
 }
 
 std::unique_ptr<Command> make_init_command(CLI::App& parent) {

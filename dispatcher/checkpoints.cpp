@@ -101,13 +101,14 @@ void Checkpoints::cancel() {
   if (writer_) writer_->cancel();
 }
 
-base::Result<void> Checkpoints::add_schema(std::span<const std::string> ddl) {
+base::Result<void> Checkpoints::save_schema() {
   if (!writer_) return {};
-  auto added = storage::add_schema(options_.path, source_.replica, ddl, checked_steps());
-  if (added) note_saved_ddl(source_.ddl->version());
+  const SchemaStatements& ddl = *source_.ddl;
+  auto saved = storage::save_schema(options_.path, source_.replica, ddl.texts(), checked_steps());
+  if (saved) note_saved_ddl(ddl.version());
   // relaxed: a figure to look at.
-  if (!added) failed_.fetch_add(1, std::memory_order_relaxed);
-  return added;
+  if (!saved) failed_.fetch_add(1, std::memory_order_relaxed);
+  return saved;
 }
 
 base::Result<void> Checkpoints::check_replica() const {

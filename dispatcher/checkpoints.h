@@ -77,9 +77,9 @@ class Checkpoints {
   // One that is written ends soon, and covers nothing; another is begun when none holds the gate.
   void cancel();
 
-  // The manifest gets this DDL, which is the newest, and stays what it is otherwise
+  // The manifest gets the DDL as it is now, and stays what it is otherwise
   // (storage/replica_files.h). One that is written goes on.
-  base::Result<void> add_schema(std::span<const std::string> ddl);
+  base::Result<void> save_schema();
 
   // Has a checkpoint written, and waits for it. kClosed: the database was closed meanwhile.
   base::Result<void> await();
@@ -126,7 +126,7 @@ class Checkpoints {
   base::NoticePause failure_notice_{60'000'000'000};  // as saved_vid_'s
 
   std::mutex mutex_;        // guards the next five
-  uint64_t saved_ddl_ = 0;  // the newest version; add_schema writes it beside the writer
+  uint64_t saved_ddl_ = 0;  // the newest version; save_schema writes it beside the writer
   Waiters waiters_;         // for one that begins
   Waiters participants_;    // for the one that is written
   bool again_ = false;      // was wished for while one was written

@@ -91,8 +91,9 @@ class Database {
   static base::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
   ~Database();  // closes, and reports a failed save on standard error
 
-  // Runs CREATE and DROP of tables and indexes, and TRUNCATE (docs/sql.md), in UTF-8, between
-  // batches; either all of the script or, with an error that names the statement, those before it.
+  // Runs CREATE and DROP of tables, indexes and views, and TRUNCATE (docs/sql.md), in UTF-8,
+  // between batches; either all of the script or, with an error that names the statement, those
+  // before it.
   base::Result<void> execute_ddl(std::string_view script, const ChangeOptions& options = {});
   // The catalog as of now: an immutable copy, valid until the database is destroyed.
   const base::Catalog& catalog() const;

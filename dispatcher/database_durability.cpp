@@ -77,11 +77,10 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
   return report;
 }
 
-base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&,
-                                                  std::span<const std::string> added) {
+base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&, DdlEffect effect) {
   // Suspended, it lacks something else, too.
-  const bool log_goes_on = !added.empty() && !log->is_suspended();
-  auto saved = log_goes_on ? checkpoints.add_schema(added) : checkpoints.save();
+  const bool log_goes_on = effect == DdlEffect::kAdds && !log->is_suspended();
+  auto saved = log_goes_on ? checkpoints.save_schema() : checkpoints.save();
   if (saved) return saved;
   const char* until = "save() or checkpoint() succeeds";
   // Since it was asked whether it has.

@@ -38,6 +38,11 @@ std::string beginning_of(std::string_view statement) {
   return text;
 }
 
+bool is_of_views(const olap::DdlChange& change) {
+  return std::holds_alternative<olap::CreateView>(change) ||
+         std::holds_alternative<olap::DropViews>(change);
+}
+
 std::string quoted_identifier(std::string_view name) {
   std::string quoted = "\"";
   for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
@@ -144,6 +149,25 @@ base::Result<void> Database::State::drop_indexes(std::span<const std::string> na
   return {};
 }
 
+base::Result<void> Database::State::create_view(std::string statement, olap::CreateView change) {
+  std::string name = change.view.name;
+  ddl.reserve(1);
+  if (auto done = olap::apply_to(&catalog, std::move(change)); !done) return done;
+  // One that is replaced, and the views that use it, have become the last ones of the catalog.
+  const auto views = catalog.views();
+  auto user = std::ranges::find_if(views, [&](const auto& view) { return view->name == name; });
+  ddl.drop_view(name);
+  ddl.add_view(std::move(statement), std::move(name));
+  while (++user != views.end()) ddl.move_view_to_end((*user)->name);
+  return {};
+}
+
+base::Result<void> Database::State::drop_views(std::span<const std::string> names) {
+  if (auto dropped = catalog.drop_views(names); !dropped) return dropped;
+  for (const std::string& name : names) ddl.drop_view(name);
+  return {};
+}
+
 base::Result<void> Database::State::truncate_tables(const BatchGate::Exclusive& held,
                                                     std::span<const std::string> names) {
   olap_dispatcher->bring_up_to_date();  // as in drop_tables
@@ -170,6 +194,12 @@ base::Result<void> Database::State::apply(const BatchGate::Exclusive& held, std:
   if (auto* const index = std::get_if<olap::CreateIndex>(&change)) {
     return create_index(std::move(statement), index->table, std::move(index->index));
   }
+  if (auto* const view = std::get_if<olap::CreateView>(&change)) {
+    return create_view(std::move(statement), std::move(*view));
+  }
+  if (const auto* const dropped = std::get_if<olap::DropViews>(&change)) {
+    return drop_views(dropped->views);
+  }
   if (const auto* const dropped = std::get_if<olap::DropTables>(&change)) {
     return drop_tables(held, dropped->tables, source);
   }
@@ -184,7 +214,9 @@ base::Result<void> Database::State::apply(const BatchGate::Exclusive& held, std:
 Database::State::DdlEffect Database::State::effect_of(const olap::DdlChange& change,
                                                       base::TableId first_new) const {
   if (std::holds_alternative<olap::NoChange>(change)) return DdlEffect::kNone;
-  if (std::holds_alternative<olap::CreateTable>(change)) return DdlEffect::kAdds;
+  if (std::holds_alternative<olap::CreateTable>(change) || is_of_views(change)) {
+    return DdlEffect::kAdds;
+  }
   const auto* const created = std::get_if<olap::CreateIndex>(&change);
   if (created == nullptr) return DdlEffect::kChanges;
   const base::TableSchema* const table = catalog.find_table(created->table);
@@ -207,12 +239,15 @@ base::Result<ModuleRegistry::Rebound> Database::State::rebind_modules(
 base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
     const BatchGate::Exclusive& held, const std::string& statement, DdlSource source,
     base::TableId first_new) {
-  auto change = olap::parse_ddl(statement, catalog);
+  auto change = olap::parse_ddl(statement, catalog, known_system_tables);
   if (!change) return change.error();
   const DdlEffect effect = effect_of(*change, first_new);
   if (effect == DdlEffect::kNone) return effect;
   const auto* const table = std::get_if<olap::CreateTable>(&*change);
-  if (source == DdlSource::kScript && table != nullptr && table->schema.name == kMetricsTable) {
+  const auto* const view = std::get_if<olap::CreateView>(&*change);
+  const bool takes_name = (table != nullptr && table->schema.name == kMetricsTable) ||
+                          (view != nullptr && view->view.name == kMetricsTable);
+  if (source == DdlSource::kScript && takes_name) {
     return base::Error(
         base::ErrorCode::kInvalidArgument, "42939",
         fmt::format("the name \"{}\" is reserved: it is a table of the system's", kMetricsTable));
@@ -221,13 +256,15 @@ base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
   if (!changes_schema && source == DdlSource::kManifest) {
     return base::Error(base::ErrorCode::kInvalidArgument, "TRUNCATE makes no schema");
   }
-  const bool makes = table != nullptr || std::holds_alternative<olap::CreateIndex>(*change);
+  const bool makes =
+      table != nullptr || view != nullptr || std::holds_alternative<olap::CreateIndex>(*change);
   if (source == DdlSource::kScript && makes) {
     const std::string_view name = table != nullptr ? table->schema.name : std::string_view();
     if (auto room = check_manifest_room(statement, name); !room) return room.error();
   }
   base::Result<ModuleRegistry::Rebound> rebound = ModuleRegistry::Rebound();
-  if (source == DdlSource::kScript && changes_schema) rebound = rebind_modules(*change);
+  const bool changes_tables = changes_schema && !is_of_views(*change);
+  if (source == DdlSource::kScript && changes_tables) rebound = rebind_modules(*change);
   if (!rebound) return rebound.error();
   if (auto applied = apply(held, statement, *std::move(change), source); !applied) {
     return applied.error();
@@ -242,10 +279,11 @@ base::Result<void> Database::State::check_manifest_room(std::string_view stateme
   if (options.path.empty()) return {};
   const uint64_t with_it = ddl.manifest_bytes() + storage::manifest_bytes_at_most(statement, table);
   if (with_it <= storage::kManifestBytesMax) return {};
-  return base::Error(base::ErrorCode::kUnsupported,
-                     fmt::format("with it, the DDL of all tables and indexes could not be saved: "
-                                 "manifest.json would have up to {} bytes, and may have {}",
-                                 with_it, storage::kManifestBytesMax));
+  return base::Error(
+      base::ErrorCode::kUnsupported,
+      fmt::format("with it, the DDL of all tables, indexes and views could not be saved: "
+                  "manifest.json would have up to {} bytes, and may have {}",
+                  with_it, storage::kManifestBytesMax));
 }
 
 base::Result<BatchGate::Exclusive> Database::State::stop_for_change(uint64_t asked_ns,
@@ -288,7 +326,6 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
   const char* at = script.data();
   const base::TableId first_new(static_cast<uint32_t>(catalog.table_count()));
   auto effect = DdlEffect::kNone;
-  std::vector<std::string> added;
   for (size_t i = 0; i < statements.size() && outcome; ++i) {
     const std::string_view statement = statements[i];
     place = olap::place_after({at, statement.data()}, place);
@@ -298,7 +335,6 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
     if (outcome) {
       const auto applied = apply_ddl(held, text, DdlSource::kScript, first_new);
       if (applied) effect = std::max(effect, *applied);
-      if (applied && *applied == DdlEffect::kAdds) added.push_back(text);
       if (!applied) outcome = applied.error();
     }
     if (!outcome) {
@@ -311,8 +347,7 @@ base::Result<void> Database::State::apply_script(const BatchGate::Exclusive& hel
   // What is only new there, the next batch of queries finds.
   if (effect == DdlEffect::kChanges) olap_dispatcher->bring_up_to_date();
   if (log != nullptr) {
-    if (effect == DdlEffect::kChanges) added.clear();
-    auto saved = save_unlogged(held, added);
+    auto saved = save_unlogged(held, effect);
     if (outcome && !saved) outcome = saved.error().within("the DDL");
   }
   return outcome;

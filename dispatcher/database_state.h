@@ -93,12 +93,13 @@ struct Database::State {
   // Likewise, and kInvalidArgument where no table has the id.
   base::Result<void> check_table(const BatchGate::Exclusive& gate_held, base::TableId table) const;
 
-  // Applies one DDL statement to the catalog, the engine and the replica. 42939: a new table has a
-  // system table's name, which would hide that one; a database that has such a table opens.
+  // Applies one DDL statement to the catalog, the engine and the replica. 42939: a new table or
+  // view has a system table's name, which would hide that one; a database that has such a table
+  // opens.
   enum class DdlSource : uint8_t { kScript, kManifest };
   enum class DdlEffect : uint8_t {
     kNone,
-    kAdds,  // the log of before is replayed with it as without it
+    kAdds,  // or a view's: the log of before is replayed with it as without it
     kChanges,
   };
   // `first_new`: the first table of the script's, which has no rows yet.
@@ -120,6 +121,8 @@ struct Database::State {
   base::Result<void> drop_tables(const BatchGate::Exclusive& gate_held,
                                  std::span<const std::string> names, DdlSource source);
   base::Result<void> drop_indexes(std::span<const std::string> names);
+  base::Result<void> create_view(std::string statement, olap::CreateView change);
+  base::Result<void> drop_views(std::span<const std::string> names);
   base::Result<void> truncate_tables(const BatchGate::Exclusive& gate_held,
                                      std::span<const std::string> names);
 
@@ -164,10 +167,9 @@ struct Database::State {
   }
   base::Result<void> recover();
   // Saves a change that the log does not have, or no more: where it fails, calls are refused until
-  // another save succeeds. `added`: if not empty, the change is this DDL, of DdlEffect::kAdds, and
-  // the manifest alone has to have it.
+  // another save succeeds. kAdds: the manifest alone has to have it.
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held,
-                                   std::span<const std::string> added = {});
+                                   DdlEffect effect = DdlEffect::kChanges);
   // kIo where the log has failed for good: no transaction comes that could use what is changed, and
   // the disk would hardly take the save.
   base::Result<void> check_log() const {

@@ -51,20 +51,27 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            std::span<const SystemTable> system_tables = {},
                            const QueryControl* control = nullptr);
 
-// CREATE and DROP of tables and indexes, and TRUNCATE. A foreign key refers to a primary or unique
-// key. It is a declaration for joins and is not enforced: no check looks for the parent's row.
+// CREATE and DROP of tables, indexes and views, and TRUNCATE. A foreign key refers to a primary or
+// unique key. It is a declaration for joins and is not enforced: no check looks for the parent's
+// row. A view's SELECT has no parameters, and names tables, views and no system tables.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))
 //     [WITH (primary_index = hash | ordered, analytics = on | off,       default: hash, on
 //            settled = on | off,                                       default: off
 //            column_groups = '(a, b) (c)')]    writers of different groups of a row do not conflict
 //   CREATE [UNIQUE] INDEX i ON t [USING hash | btree] (c, ...)           default: btree (ordered)
-//   DROP TABLE [IF EXISTS] t, ...     DROP INDEX [IF EXISTS] i, ...      TRUNCATE t, ...
+//   CREATE [OR REPLACE] VIEW v [(c, ...)] AS SELECT ...
+//   DROP TABLE | INDEX | VIEW [IF EXISTS] n, ...                         TRUNCATE t, ...
 struct CreateTable {
   base::TableSchema schema;
 };
 struct CreateIndex {
   std::string table;
   base::IndexSchema index;  // columns resolved against the catalog
+};
+enum class IfViewExists : uint8_t { kFail, kReplace };
+struct CreateView {
+  base::ViewSchema view;
+  IfViewExists if_exists = IfViewExists::kFail;
 };
 // Of names that are in the catalog, each once.
 struct DropTables {
@@ -73,15 +80,20 @@ struct DropTables {
 struct DropIndexes {
   std::vector<std::string> indexes;
 };
+struct DropViews {
+  std::vector<std::string> views;
+};
 struct TruncateTables {
   std::vector<std::string> tables;
 };
 struct NoChange {};  // IF EXISTS, and it is not there; IF NOT EXISTS, and it is
-using DdlChange =
-    std::variant<CreateTable, CreateIndex, DropTables, DropIndexes, TruncateTables, NoChange>;
+using DdlChange = std::variant<CreateTable, CreateIndex, CreateView, DropTables, DropIndexes,
+                               DropViews, TruncateTables, NoChange>;
 
 // Parses one DDL statement. Errors are those of prepare(); they name unknown options and types.
-base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog);
+// `system_tables` are those that a view cannot name.
+base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog,
+                                  std::span<const SystemTable> system_tables = {});
 // Makes the change in the catalog alone, which has no rows. Errors are the catalog's.
 base::Result<void> apply_to(base::Catalog* catalog, DdlChange change);
 

@@ -26,7 +26,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint32_t kFormatMin = 2;
-constexpr uint32_t kFormatMax = 3;
+constexpr uint32_t kFormatMax = 4;
 constexpr const char* kManifestName = "manifest.json";
 constexpr const char* kNewManifestName = "manifest.json.new";
 constexpr uint64_t kTableBytes = 256;  // but for its name

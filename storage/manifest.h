@@ -37,7 +37,9 @@ struct ManifestTable {
 inline constexpr std::string_view kDroppedTable;
 
 struct Manifest {
-  uint32_t format = 3;  // before 3 every table has a directory, and none stands as kDroppedTable
+  // Before 4 there are no views; before 3 every table has a directory, and none stands as
+  // kDroppedTable.
+  uint32_t format = 4;
   uint64_t generation = 0;
   // Of the database, from its creation on; backups and what is restored of them have it too. It is
   // in the log's files, so that another database's are not taken for its own. 0: an older program

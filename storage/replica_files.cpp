@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,17 +81,16 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
   return ReplicaSnapshot(replica).save(directory, ddl, before_step);
 }
 
-base::Result<void> add_schema(const std::string& directory, Replica* replica,
-                              std::span<const std::string> ddl,
-                              const BeforeFileStep& before_step) try {
+base::Result<void> save_schema(const std::string& directory, Replica* replica,
+                               const std::vector<std::string>& ddl,
+                               const BeforeFileStep& before_step) try {
   AddedSchema& added = replica->added_schema();
   const std::lock_guard one_at_a_time(added.mutex);
   base::Result<Manifest> manifest = read_manifest(directory);
   if (!manifest.ok()) return manifest.error();
-  std::vector<std::string> statements = added.ddl;
+  std::optional statements(ddl);
   std::vector<std::string> tables = added.tables;
-  statements.insert(statements.end(), ddl.begin(), ddl.end());
-  manifest->ddl.insert(manifest->ddl.end(), ddl.begin(), ddl.end());
+  manifest->ddl = ddl;
   for (size_t i = manifest->tables.size(); i < replica->table_count(); ++i) {
     const base::TableId id(static_cast<uint32_t>(i));
     tables.push_back(replica->table(id).schema().name);

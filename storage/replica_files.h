@@ -33,12 +33,13 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
                                     const BeforeFileStep& before_step = {});
 
 // For DDL beside which the state at the manifest's VID, and what the log has after it, stay what
-// they are: the manifest gets these statements behind its own, and the tables that they have added
-// to the replica, without rows. A snapshot that was cut before and is saved later gets them, too.
-// Errors as save_replica's; after one, a save of the replica has the statements. Between batches.
-base::Result<void> add_schema(const std::string& directory, Replica* replica,
-                              std::span<const std::string> ddl,
-                              const BeforeFileStep& before_step = {});
+// they are: the manifest gets these statements in place of its own, which made the same tables, and
+// those that were added to the replica, without rows. A snapshot that was cut before and is saved
+// later gets them, too. Errors as save_replica's; after one, a save of the replica has the
+// statements. Between batches.
+base::Result<void> save_schema(const std::string& directory, Replica* replica,
+                               const std::vector<std::string>& ddl,
+                               const BeforeFileStep& before_step = {});
 
 // Fills the replica's (empty) tables from the manifest's state. The catalog must have been rebuilt
 // from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read; each

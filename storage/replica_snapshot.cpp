@@ -86,7 +86,7 @@ ReplicaSnapshot::ReplicaSnapshot(Replica* replica, SnapshotUse use)
   if (use == SnapshotUse::kSave) {
     AddedSchema& added = live_->added_schema();
     const std::lock_guard lock(added.mutex);
-    added.ddl.clear();
+    added.ddl.reset();
     added.tables.clear();
   }
   live_->snapshots_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
@@ -166,7 +166,7 @@ base::Result<void> ReplicaSnapshot::make_manifest(const std::string& directory,
   AddedSchema& added = live_->added_schema();
   const std::lock_guard one_at_a_time(added.mutex);
   if (const auto follows = follow_last(directory, manifest); !follows.ok()) return follows;
-  manifest->ddl.insert(manifest->ddl.end(), added.ddl.begin(), added.ddl.end());
+  if (added.ddl) manifest->ddl = *added.ddl;
   for (const std::string& name : added.tables) manifest->tables.push_back({.name = name});
   return write_manifest(directory, *manifest, before_step);
 }

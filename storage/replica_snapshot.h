@@ -50,7 +50,7 @@ class ReplicaSnapshot {
   base::Vid vid() const { return image_.snapshot(); }
 
   // Makes it the directory's state, as save_replica does, with its errors
-  // (storage/replica_files.h). `ddl`: as of the cut; what add_schema had since then comes with it.
+  // (storage/replica_files.h). `ddl`: as of the cut; save_schema's since then takes its place.
   base::Result<Manifest> save(const std::string& directory, const std::vector<std::string>& ddl,
                               const BeforeFileStep& before_step = {}, const SavePace& pace = {});
 

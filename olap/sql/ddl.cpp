@@ -12,6 +12,7 @@
 #include "olap/sql/drop.h"
 #include "olap/sql/parse_tree.h"
 #include "olap/sql/type_name.h"
+#include "olap/sql/view.h"
 
 namespace diptych::olap {
 namespace {
@@ -456,7 +457,8 @@ base::Result<std::vector<std::string_view>> split_statements(std::string_view sc
   return split_script(script);
 }
 
-base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog) {
+base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog,
+                                  std::span<const SystemTable> system_tables) {
   const SourceText source(statement);
   const auto tree = ParseTree::parse(source, LongNames::kCut);
   if (!tree) return tree.error();
@@ -464,7 +466,9 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
   if (node.node_case == PG_QUERY__NODE__NODE_CREATE_STMT) {
     const PgQuery__CreateStmt& create = *node.create_stmt;
     if (auto checked = check_table(source, *create.relation); !checked) return checked.error();
-    if (create.if_not_exists != 0 && catalog.find_table(create.relation->relname) != nullptr) {
+    const std::string_view name = create.relation->relname;
+    if (create.if_not_exists != 0 &&
+        (catalog.find_table(name) != nullptr || catalog.find_view(name) != nullptr)) {
       return DdlChange(NoChange{});
     }
     auto schema = TableBuilder(source, catalog).build(create);
@@ -473,6 +477,9 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
   }
   if (node.node_case == PG_QUERY__NODE__NODE_DROP_STMT) {
     return parse_drop(source, catalog, *node.drop_stmt);
+  }
+  if (node.node_case == PG_QUERY__NODE__NODE_VIEW_STMT) {
+    return parse_view(source, catalog, system_tables, *node.view_stmt);
   }
   if (node.node_case == PG_QUERY__NODE__NODE_TRUNCATE_STMT) {
     return parse_truncate(source, catalog, *node.truncate_stmt);
@@ -489,8 +496,8 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
   }
   const std::string_view found = statement_name(node);
   return source.error(base::ErrorCode::kUnsupported, 0,
-                      fmt::format("{} cannot stand here: DDL is CREATE and DROP of tables and "
-                                  "indexes, and TRUNCATE",
+                      fmt::format("{} cannot stand here: DDL is CREATE and DROP of tables, "
+                                  "indexes and views, and TRUNCATE",
                                   found.empty() ? "this statement" : found));
 }
 
@@ -508,6 +515,15 @@ base::Result<void> apply_to(base::Catalog* catalog, DdlChange change) {
                          fmt::format("no such table \"{}\"", created->table));
     }
     return outcome_of(catalog->add_index(table->id, std::move(created->index)));
+  }
+  if (auto* const created = std::get_if<CreateView>(&change)) {
+    const bool replaces = created->if_exists == IfViewExists::kReplace &&
+                          catalog->find_view(created->view.name) != nullptr;
+    return replaces ? catalog->replace_view(std::move(created->view))
+                    : catalog->add_view(std::move(created->view));
+  }
+  if (const auto* const dropped = std::get_if<DropViews>(&change)) {
+    return catalog->drop_views(dropped->views);
   }
   if (const auto* const dropped = std::get_if<DropTables>(&change)) {
     return outcome_of(catalog->drop_tables(dropped->tables));

@@ -26,6 +26,9 @@ base::Result<void> check_table(const SourceText& source, const PgQuery__RangeVar
 
 base::Error no_such_table(const SourceText& source, int64_t place, std::string_view name,
                           const base::Catalog& catalog) {
+  if (catalog.find_view(name) != nullptr) {
+    return source.wrong(place, fmt::format("\"{}\" is a view and no table", name), "42809");
+  }
   std::vector<std::string> tables;
   for (const base::TableSchema& table : catalog.tables()) tables.push_back(table.name);
   return source.wrong(place, fmt::format("no such table \"{}\"{}", name, suggestion(name, tables)),

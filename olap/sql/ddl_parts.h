@@ -25,7 +25,7 @@ base::Result<void> refuse(const SourceText& source, int64_t place,
 // kUnsupported, where a table's name says more than the name, or "public".
 base::Result<void> check_table(const SourceText& source, const PgQuery__RangeVar& table);
 
-// 42P01, with a hint at a similar name.
+// 42P01, with a hint at a similar name; 42809: it is a view's.
 base::Error no_such_table(const SourceText& source, int64_t place, std::string_view name,
                           const base::Catalog& catalog);
 

@@ -183,14 +183,19 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     return bind_derived(*cte->query->ctequery->select_stmt, table.alias, cte, alias, table.location,
                         &visible, group);
   }
-  const base::TableSchema* schema = statement_.catalog.find_table(name);
+  const base::Catalog& catalog = statement_.catalog;
+  if (const base::ViewSchema* const view = catalog.find_view(name)) {
+    return bind_view(*view, table, alias, group);
+  }
+  const base::TableSchema* schema = catalog.find_table(name);
   if (schema == nullptr) {
     std::vector<std::string> names;
     for (const SystemTable& other : statement_.system_tables) {
       if (other.name == name) return bind_system_table(other, table, alias, group);
       names.push_back(other.name);
     }
-    for (const base::TableSchema& other : statement_.catalog.tables()) names.push_back(other.name);
+    for (const base::TableSchema& other : catalog.tables()) names.push_back(other.name);
+    for (const base::Catalog::ViewPtr& other : catalog.views()) names.push_back(other->name);
     for (const CteScope* s = in_schema ? nullptr : &ctes_; s != nullptr; s = s->outer) {
       for (const CteScope::Entry& entry : s->entries) names.emplace_back(entry.name);
     }
@@ -205,6 +210,7 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
                                      name),
                          "42P01");
   }
+  if (!statement_.is_in_view) statement_.uses.insert(schema->name);
   JoinMember member;
   member.table = schema;
   member.alias = alias;
@@ -247,10 +253,14 @@ base::Result<void> SelectBinder::bind_other_schema(const PgQuery__RangeVar& tabl
   return bind_system_table(*system, table, alias, group);
 }
 
-// Its rows, as a VALUES would give them.
+// Its rows, as a VALUES would give them. Another version may have other system tables, and opens
+// the database, too.
 base::Result<void> SelectBinder::bind_system_table(const SystemTable& system,
                                                    const PgQuery__RangeVar& table,
                                                    std::string_view alias, JoinGroup& group) {
+  if (statement_.is_of_view) {
+    return source_.unsupported(table.location, "a view of a system table");
+  }
   JoinMember member;
   for (std::vector<base::Value>& values : system.rows()) {
     DIPTYCH_CHECK(values.size() == system.columns.size(), "a row has a value for each column");
@@ -295,6 +305,40 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
   if (auto done = rename_columns(alias, offset, &entry); !done) return done;
   group.members.push_back(derived_member(*std::move(block)));
   return scope_.add(source_, offset, std::move(entry));
+}
+
+// As a derived table without names around it; its errors lie in a text that the statement does not
+// have.
+base::Result<void> SelectBinder::bind_view(const base::ViewSchema& view,
+                                           const PgQuery__RangeVar& table, std::string_view alias,
+                                           JoinGroup& group) {
+  const bool was_in_view = statement_.is_in_view;
+  const auto in_view = [&](const base::Error& error) {
+    if (was_in_view) return error;  // placed where the statement names the view around
+    base::Error placed = source_.error(error.code, table.location,
+                                       fmt::format("view \"{}\": {}", view.name, error.message));
+    placed.state = error.state;
+    return placed;
+  };
+  const auto parsed = statement_.views.find(view, source_.moment());
+  if (!parsed) return in_view(parsed.error());
+  if (!was_in_view) statement_.uses.insert(view.name);
+  const SourceText* const source = std::exchange(statement_.source, &(*parsed)->source);
+  statement_.is_in_view = true;
+  const unsigned depth = std::exchange(statement_.depth, 0);
+  auto block =
+      SelectBinder(statement_, nullptr, nullptr, Correlation::kRefused).bind((*parsed)->select());
+  statement_.source = source;
+  statement_.is_in_view = was_in_view;
+  statement_.depth = depth;
+  if (!block) return in_view(block.error());
+  ScopeTable entry = offered_by(**block, alias);
+  entry.table = view.name;
+  DIPTYCH_CHECK(entry.columns.size() == view.columns.size(), "what a view uses stays as it is");
+  for (size_t i = 0; i < entry.columns.size(); ++i) entry.columns[i].name = view.columns[i].name;
+  if (auto done = rename_columns(table.alias, table.location, &entry); !done) return done;
+  group.members.push_back(derived_member(*std::move(block)));
+  return scope_.add(source_, table.location, std::move(entry));
 }
 
 base::Result<void> SelectBinder::check_unnamed_queries() {

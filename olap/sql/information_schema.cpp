@@ -1,5 +1,6 @@
 #include "olap/sql/information_schema.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -44,25 +45,29 @@ DeclaredType declared(const DataType& type) {
   return {"character varying", number(type.length)};
 }
 
+enum class Listed : uint8_t { kTables, kColumns, kViews };
+
 class Lister {
  public:
-  // Of every table, with one row or one for each column.
-  explicit Lister(bool of_columns) : of_columns_(of_columns) {}
+  explicit Lister(Listed listed) : listed_(listed) {}
 
-  void add_table(std::string_view schema, std::string_view name, const char* kind) {
-    schema_ = schema;
-    table_ = name;
-    position_ = 0;
-    if (!of_columns_) add({std::string(kind)});
+  void add_table(const base::TableSchema& table) {
+    begin(kPublicSchema, table.name, "BASE TABLE");
+    for (const base::ColumnSchema& column : table.columns) {
+      add_column(column.name, column.type, column.nullability == base::Nullability::kNullable);
+    }
   }
-  void add_column(const std::string& name, const DataType& type, bool nullable) {
-    if (!of_columns_) return;
-    DeclaredType said = declared(type);
-    add({name, int64_t{++position_}, std::string(nullable ? "YES" : "NO"), std::string(said.name),
-         std::move(said.length), std::move(said.precision), std::move(said.scale)});
+  // In PostgreSQL, any column of a view may be NULL.
+  void add_view(const base::ViewSchema& view) {
+    begin(kPublicSchema, view.name, "VIEW");
+    add_definition(view.query);
+    for (const base::ColumnSchema& column : view.columns) {
+      add_column(column.name, column.type, true);
+    }
   }
   void add_system_table(std::string_view schema, const SystemTable& table) {
-    add_table(schema, table.name, "VIEW");
+    begin(schema, table.name, "VIEW");
+    add_definition({});
     for (const SystemColumn& column : table.columns) {
       add_column(column.name, column.type, column.nullable);
     }
@@ -70,26 +75,49 @@ class Lister {
   std::vector<Row> take() { return std::move(rows_); }
 
  private:
+  void begin(std::string_view schema, std::string_view name, const char* kind) {
+    schema_ = schema;
+    table_ = name;
+    position_ = 0;
+    if (listed_ == Listed::kTables) add({std::string(kind)});
+  }
+  void add_definition(Value query) {
+    const std::string no = "NO";
+    if (listed_ == Listed::kViews) add({std::move(query), std::string("NONE"), no, no});
+  }
+  void add_column(const std::string& name, const DataType& type, bool nullable) {
+    if (listed_ != Listed::kColumns) return;
+    DeclaredType said = declared(type);
+    add({name, int64_t{++position_}, std::string(nullable ? "YES" : "NO"), std::string(said.name),
+         std::move(said.length), std::move(said.precision), std::move(said.scale)});
+  }
   void add(Row further) {
     Row row = {std::string(kProduct), std::string(schema_), std::string(table_)};
     row.insert(row.end(), further.begin(), further.end());
     rows_.push_back(std::move(row));
   }
 
-  const bool of_columns_;
+  const Listed listed_;
   std::string_view schema_;
   std::string_view table_;
   int64_t position_ = 0;
   std::vector<Row> rows_;
 };
 
-SystemTable without_rows(bool of_columns) {
+SystemTable without_rows(Listed listed) {
   SystemTable table;
-  table.name = of_columns ? "columns" : "tables";
+  table.name = information_schema_names()[static_cast<size_t>(listed)];
   table.columns = {
       {"table_catalog", kTextType}, {"table_schema", kTextType}, {"table_name", kTextType}};
-  if (!of_columns) {
+  if (listed == Listed::kTables) {
     table.columns.push_back({"table_type", kTextType});
+    return table;
+  }
+  if (listed == Listed::kViews) {
+    table.columns.push_back({"view_definition", kTextType, true});
+    for (const char* const name : {"check_option", "is_updatable", "is_insertable_into"}) {
+      table.columns.push_back({name, kTextType});
+    }
     return table;
   }
   for (const char* const name : {"column_name", "ordinal_position", "is_nullable", "data_type"}) {
@@ -103,22 +131,17 @@ SystemTable without_rows(bool of_columns) {
   return table;
 }
 
-std::vector<Row> rows_of(bool of_columns, const base::Catalog& catalog,
+std::vector<Row> rows_of(Listed listed, const base::Catalog& catalog,
                          std::span<const SystemTable> system_tables) {
-  Lister lister(of_columns);
-  for (const base::TableSchema& table : catalog.tables()) {
-    lister.add_table(kPublicSchema, table.name, "BASE TABLE");
-    for (const base::ColumnSchema& column : table.columns) {
-      lister.add_column(column.name, column.type,
-                        column.nullability == base::Nullability::kNullable);
-    }
-  }
+  Lister lister(listed);
+  for (const base::TableSchema& table : catalog.tables()) lister.add_table(table);
+  for (const base::Catalog::ViewPtr& view : catalog.views()) lister.add_view(*view);
   for (const SystemTable& table : system_tables) {
     if (catalog.find_table(table.name) != nullptr) continue;  // it hides this one
     lister.add_system_table(kPublicSchema, table);
   }
-  for (const bool columns : {false, true}) {
-    lister.add_system_table(kInformationSchema, without_rows(columns));
+  for (const Listed own : {Listed::kTables, Listed::kColumns, Listed::kViews}) {
+    lister.add_system_table(kInformationSchema, without_rows(own));
   }
   return lister.take();
 }
@@ -126,17 +149,19 @@ std::vector<Row> rows_of(bool of_columns, const base::Catalog& catalog,
 }  // namespace
 
 std::vector<std::string> information_schema_names() {
-  return {"tables", "columns"};
+  return {"tables", "columns", "views"};  // as Listed
 }
 
 std::optional<SystemTable> information_schema_table(std::string_view name,
                                                     const base::Catalog& catalog,
                                                     std::span<const SystemTable> system_tables) {
-  if (name != "tables" && name != "columns") return std::nullopt;
-  const bool of_columns = name == "columns";
-  SystemTable table = without_rows(of_columns);
-  table.rows = [of_columns, &catalog, system_tables] {
-    return rows_of(of_columns, catalog, system_tables);
+  const std::vector<std::string> names = information_schema_names();
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  const auto listed = static_cast<Listed>(found - names.begin());
+  SystemTable table = without_rows(listed);
+  table.rows = [listed, &catalog, system_tables] {
+    return rows_of(listed, catalog, system_tables);
   };
   return table;
 }

@@ -19,8 +19,8 @@ namespace diptych::olap {
 
 inline constexpr std::string_view kInformationSchema = "information_schema";
 
-// "tables" or "columns"; otherwise nullopt. The rows list the catalog's tables, the system tables
-// and these two. The arguments outlive the result.
+// "tables", "columns" or "views"; otherwise nullopt. The rows list the catalog's tables and views,
+// the system tables and these three, all of which are views. The arguments outlive the result.
 std::optional<SystemTable> information_schema_table(std::string_view name,
                                                     const base::Catalog& catalog,
                                                     std::span<const SystemTable> system_tables);

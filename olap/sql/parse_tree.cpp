@@ -467,6 +467,22 @@ int64_t place_in_list(const SourceText& source, size_t first_token, size_t item)
   return 0;
 }
 
+// AS is reserved: it is no name without quotes.
+ViewWords words_of_view(const SourceText& source) {
+  ViewWords words;
+  const auto scanned = scan(source);
+  if (!scanned) return words;
+  bool is_named = false;
+  for (const PgQuery__ScanToken* token : std::span((*scanned)->tokens, (*scanned)->n_tokens)) {
+    is_named = is_named || token->token == PG_QUERY__TOKEN__VIEW;
+    if (!is_named && token->token == PG_QUERY__TOKEN__RECURSIVE) words.is_recursive = true;
+    if (token->token != PG_QUERY__TOKEN__AS) continue;
+    words.query = static_cast<size_t>(token->end);
+    break;
+  }
+  return words;
+}
+
 std::string construct_name(const Node& node) {
   switch (node.node_case) {
     case PG_QUERY__NODE__NODE_PARAM_REF: return "a parameter ($1)";
@@ -506,7 +522,10 @@ std::string_view statement_name(const Node& node) {
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: return "ALTER TABLE";
     case PG_QUERY__NODE__NODE_TRUNCATE_STMT: return "TRUNCATE";
     case PG_QUERY__NODE__NODE_VIEW_STMT: return "CREATE VIEW";
-    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT: return "CREATE TABLE AS";
+    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT:
+      return node.create_table_as_stmt->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_MATVIEW
+                 ? "CREATE MATERIALIZED VIEW"
+                 : "CREATE TABLE AS";
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return "a statement that controls transactions";
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: return "SET";
     case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return "EXPLAIN of EXPLAIN";

@@ -94,6 +94,13 @@ int64_t place_of_word(const SourceText& source, std::string_view word);
 // statement; 0 where it is not found. The tree has no places of names that are dropped.
 int64_t place_in_list(const SourceText& source, size_t first_token, size_t item);
 
+// What a CREATE VIEW says that its tree does not have.
+struct ViewWords {
+  bool is_recursive = false;
+  size_t query = 0;  // the offset behind the AS before its SELECT
+};
+ViewWords words_of_view(const SourceText& source);
+
 // The construct's name for people, e.g. "window function", for "... is not supported yet".
 std::string construct_name(const Node& node);
 

@@ -91,9 +91,11 @@ base::Result<void> check_texts(std::span<const base::Value> parameters) {
 bool is_ddl(const Node& statement) {
   return statement.node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
          statement.node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
+         statement.node_case == PG_QUERY__NODE__NODE_VIEW_STMT ||
          statement.node_case == PG_QUERY__NODE__NODE_TRUNCATE_STMT ||
          (statement.node_case == PG_QUERY__NODE__NODE_DROP_STMT &&
           (statement.drop_stmt->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_TABLE ||
+           statement.drop_stmt->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW ||
            statement.drop_stmt->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX));
 }
 
@@ -121,7 +123,7 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
     return source.unsupported(start, name.empty() ? "any statement but SELECT" : name);
   }
   work->step();
-  StatementBinding binding{source, catalog, SlotTable(work), parameters, system_tables, 0, 0};
+  StatementBinding binding{&source, catalog, SlotTable(work), parameters, system_tables};
   auto block =
       SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement->select_stmt);
   if (!block) return block.error();

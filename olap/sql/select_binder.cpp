@@ -101,7 +101,7 @@ std::string output_name(const Node& node) {
 SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, const CteScope* ctes,
                            Correlation correlation)
     : statement_(statement),
-      source_(statement.source),
+      source_(*statement.source),
       slots_(statement.slots),
       outer_(outer),
       correlation_(correlation),
@@ -192,7 +192,8 @@ base::Error SelectBinder::too_deep(int64_t place) const {
   }
   if (statement_.inlined_depth > kInlinedDeepMax) {
     return source_.unsupported(
-        place, fmt::format("WITH queries that name each other over {} deep", kInlinedDeepMax));
+        place,
+        fmt::format("WITH queries and views that name each other over {} deep", kInlinedDeepMax));
   }
   return source_.unsupported(
       place, fmt::format("subqueries within over {} nested expressions", kInlinedNestingMax));

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 #include "olap/sql/decorrelation.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/query_block.h"
+#include "olap/sql/view.h"
 #include "olap/system_table.h"
 
 namespace diptych::olap {
@@ -33,16 +35,20 @@ inline constexpr unsigned kInlinedNestingMax = 5'000;
 
 // The state that all blocks of a statement share while they are bound.
 struct StatementBinding {
-  const SourceText& source;
+  const SourceText* source;  // of what is bound: the statement, or a view that it names
   const base::Catalog& catalog;
   SlotTable slots;  // with the PlanningWork
   std::span<const base::Value> parameters;
   std::span<const SystemTable> system_tables;
+  bool is_of_view = false;  // it is the SELECT of a CREATE VIEW
   unsigned blocks = 0;
   unsigned depth = 0;          // of the SELECT that is bound, as it is written
   unsigned inlined_depth = 0;  // CTEs standing where they are named
   unsigned nesting = 0;        // of the expressions around it, these with their SELECTs
   uint32_t recursions = 0;
+  ParsedViews views;
+  bool is_in_view = false;     // `source` is a view's
+  std::set<std::string> uses;  // tables and views that the statement itself names
   std::unordered_set<const PgQuery__CommonTableExpr*> named;             // CTEs that a FROM names
   std::unordered_map<const PgQuery__SelectStmt*, unsigned> times_bound;  // QueryBlock::times_bound
 };
@@ -139,6 +145,8 @@ class SelectBinder : private SubqueryBinder {
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       const CteScope::Entry* cte, std::string_view name, int64_t offset,
                       const CteScope* ctes, JoinGroup& group);
+  Status bind_view(const base::ViewSchema& view, const PgQuery__RangeVar& table,
+                   std::string_view alias, JoinGroup& group);
   // WITH queries are bound where a FROM names them. This checks the others.
   Status check_unnamed_queries();
   Status bind_lateral(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,

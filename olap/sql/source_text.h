@@ -22,6 +22,8 @@ namespace diptych::olap {
 class SourceText {
  public:
   explicit SourceText(std::string_view sql);
+  // A text that is read for a statement of that moment.
+  SourceText(std::string_view sql, base::Timestamp moment) : sql_(sql), moment_(moment) {}
 
   const std::string& sql() const { return sql_; }
   // The value of now() everywhere in the statement.

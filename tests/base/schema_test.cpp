@@ -114,6 +114,46 @@ TEST(Catalog, DroppedTablesAndIndexesAreNotFoundAndKeepTheirIds) {
   EXPECT_EQ(Catalog(catalog, after).table_count(), 3U);
 }
 
+// In an order in which each can be made, whatever is replaced.
+TEST(Catalog, ViewsStandBehindWhatTheyUse) {
+  Catalog catalog;
+  ASSERT_TRUE(catalog.add_table(orders()).ok());
+  const auto view = [](const char* name, std::vector<std::string> uses) {
+    return ViewSchema{name, "", {{"c", {}}}, std::move(uses)};
+  };
+  const auto names = [](const Catalog& of) {
+    std::string all;
+    for (const Catalog::ViewPtr& each : of.views()) all += each->name;
+    return all;
+  };
+  ASSERT_TRUE(catalog.add_view(view("a", {"orders"})).ok());
+  ASSERT_TRUE(catalog.add_view(view("b", {"a"})).ok());
+  ASSERT_TRUE(catalog.add_view(view("c", {"b", "orders"})).ok());
+  ASSERT_TRUE(catalog.add_view(view("d", {"orders"})).ok());
+  ASSERT_TRUE(catalog.add_view(view("e", {"d"})).ok());
+  const Catalog before(catalog);
+  ASSERT_TRUE(catalog.replace_view(view("a", {"e"})).ok());
+  EXPECT_EQ(names(catalog), "deabc");
+  EXPECT_EQ(names(before), "abcde") << "a copy stays as it is";
+  EXPECT_EQ(names(Catalog(catalog, before)), "deabc");
+  EXPECT_EQ(Catalog(catalog, before).find_view("b"), before.find_view("b"));
+  for (const char* of_itself : {"a", "c"}) {
+    EXPECT_EQ(catalog.replace_view(view("a", {of_itself})).error().sqlstate(), "42P17");
+  }
+  EXPECT_EQ(catalog.add_view(view("orders", {})).error().sqlstate(), "42P07");
+  EXPECT_EQ(catalog.add_view(view("a", {})).error().sqlstate(), "42P07");
+  const std::vector<std::string> used = {"c", "e"};
+  EXPECT_EQ(catalog.drop_views(used).error().sqlstate(), "2BP01");
+  const std::vector<std::string> absent = {"c", "f"};
+  EXPECT_EQ(catalog.drop_views(absent).error().sqlstate(), "42P01");
+  EXPECT_EQ(names(catalog), "deabc");
+  const std::vector<std::string> tables = {"orders"};
+  EXPECT_EQ(catalog.drop_tables(tables).error().sqlstate(), "2BP01");
+  const std::vector<std::string> free = {"a", "c", "b"};
+  ASSERT_TRUE(catalog.drop_views(free).ok());
+  EXPECT_EQ(names(catalog), "de");
+}
+
 TEST(Catalog, AForeignKeyMayNameItsOwnTable) {
   Catalog catalog;
   TableSchema schema = orders();

@@ -22,6 +22,8 @@ class WrongAboutOuterJoins:
 
     seed = 0
     tables = ()
+    views = ()
+    view_ddl = ()
 
     def peer_answer(self, sql, seconds_max=None):
         return [], None

@@ -59,6 +59,28 @@ TEST_F(DdlCommandTest, AFileAndStandardInputAreScripts) {
   EXPECT_EQ(ddl({"-c", "-- nothing"}).out, "there was nothing to do\n");
 }
 
+TEST_F(DdlCommandTest, ViewsAreSaidAndStay) {
+  const std::string schema = folder_.file(
+      "views.sql", "CREATE TABLE t (a INT PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t");
+  EXPECT_THAT(run({"init", folder_.path("other"), "--schema", schema}).out,
+              HasSubstr("with 1 table and 1 view\n"));
+  EXPECT_EQ(ddl({"-c", "CREATE VIEW sums AS SELECT b, sum(a) AS total FROM t GROUP BY b"}).out,
+            "created view sums\n");
+  EXPECT_EQ(answer("SELECT b, total FROM sums"), "b,total\n7,3\n");
+  EXPECT_EQ(ddl({"-c",
+                 "CREATE OR REPLACE VIEW sums AS SELECT b, min(a)::BIGINT AS total FROM t GROUP "
+                 "BY b; CREATE VIEW seven AS SELECT total FROM sums WHERE b = 7"})
+                .out,
+            "replaced view sums\ncreated view seven\n");
+  EXPECT_EQ(answer("SELECT total FROM seven"), "total\n1\n");
+  EXPECT_THAT(ddl({"-c", "DROP TABLE t"}).err, HasSubstr("view \"sums\" uses it"));
+  EXPECT_THAT(run({"query", shop_, "-c", "CREATE VIEW v AS SELECT 1"}).err,
+              HasSubstr("diptych ddl"));
+  EXPECT_EQ(ddl({"-c", "DROP VIEW seven"}).out, "dropped view seven\n");
+  EXPECT_EQ(ddl({"-c", "DROP VIEW sums; DROP TABLE t; DROP VIEW IF EXISTS sums"}).out,
+            "dropped table t\ndropped view sums\n");
+}
+
 TEST_F(DdlCommandTest, WhatIsDroppedOrEmptiedStaysSo) {
   EXPECT_EQ(ddl({"-c", "CREATE INDEX by_b ON t (b); CREATE TABLE u (x INT PRIMARY KEY)"}).code, 0);
   EXPECT_EQ(answer("SELECT count(*) > 0 AS n FROM t"), "n\ntrue\n");

@@ -110,7 +110,7 @@ TEST_F(TestRuns, EachKindOfFailureIsOne) {
       {"query I\nSELECT a = 1 FROM t WHERE a = 1\n----\n0\n", "actual:\n    1"},
       {"statement ok\nINSERT INTO t VALUES (1 + zz)\n", "(line 1, column 27: \"zz\")"},
       {"statement ok\nDELETE FROM t\n", "DELETE is not supported"},
-      {"statement ok\nDROP VIEW t\n", "DROP of other things than tables"},
+      {"statement ok\nDROP SEQUENCE t\n", "DROP of other things than tables"},
       {"query I nosort one\nSELECT 1 FROM t WHERE a = 1\n\n"
        "query I nosort one\nSELECT 2 FROM t WHERE a = 1\n",
        "with the label one"},

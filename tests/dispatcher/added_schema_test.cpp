@@ -117,6 +117,10 @@ TEST_F(AddedSchema, AnIndexThatMayRefuseARowOfBeforeIsSavedWithTheRows) {
       {"CREATE TABLE more (id INT PRIMARY KEY); DROP TABLE note", false},
       {"CREATE TABLE more (id INT PRIMARY KEY); TRUNCATE note", false},
       {"CREATE TABLE IF NOT EXISTS mark (id INT PRIMARY KEY)", true},
+      {"CREATE VIEW kinds AS SELECT kind FROM mark; CREATE OR REPLACE VIEW kinds AS SELECT kind "
+       "FROM "
+       "mark; DROP VIEW kinds",
+       true},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.index);
@@ -251,7 +255,7 @@ TEST_F(AddedSchema, AManifestOfAnOlderProgramIsRead) {
     expect_equal_replicas(bank->database.get());
     ddl(bank->database.get(), "CREATE INDEX i ON account (version); DROP INDEX i");
     ASSERT_TRUE(bank->database->close().ok());
-    EXPECT_EQ(manifest().format, 3U);
+    EXPECT_EQ(manifest().format, 4U);
     EXPECT_THAT(manifest().ddl, ElementsAre(kBankDdl, ""));
     EXPECT_EQ(manifest().tables[1].name, "");
   }

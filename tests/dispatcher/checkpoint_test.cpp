@@ -327,6 +327,34 @@ TEST_F(Checkpoint, IsNotEndedByDdlThatOnlyAdds) {
   EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 2);
 }
 
+// What it was cut with may have gone meanwhile.
+TEST_F(Checkpoint, IsNotEndedByViewsThatComeAndGo) {
+  Bank::open({.path = path()});
+  const std::string replaced = "CREATE OR REPLACE VIEW stays AS SELECT id FROM account";
+  {
+    auto bank = open_bank();
+    ASSERT_TRUE(bank->database
+                    ->execute_ddl("CREATE VIEW goes AS SELECT 1 AS id;"
+                                  "CREATE VIEW stays AS SELECT id FROM goes")
+                    .ok());
+    bump(bank.get(), 1);
+    stop_.stop();
+    auto done = checkpoint(bank.get());
+    stop_.wait_until_stopped();
+    const base::Vid before = storage::read_manifest(path())->vid;
+    ASSERT_TRUE(bank->database->execute_ddl(replaced + "; DROP VIEW goes").ok());
+    EXPECT_EQ(storage::read_manifest(path())->vid, before);
+    EXPECT_EQ(storage::read_manifest(path())->ddl, (std::vector<std::string>{kBankDdl, replaced}));
+    stop_.go_on();
+    ASSERT_TRUE(done.get().ok());
+    EXPECT_GT(storage::read_manifest(path())->vid, before);
+    EXPECT_EQ(storage::read_manifest(path())->ddl, (std::vector<std::string>{kBankDdl, replaced}));
+    static_cast<void>(bank->database->discard());
+  }
+  auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM stays"), 1'000);
+}
+
 // What it was cut without is in no manifest, nor in the log: it must not have calls go on.
 TEST_F(Checkpoint, IsEndedByDdlThatTheManifestCouldNotGet) {
   Bank::open({.path = path()});

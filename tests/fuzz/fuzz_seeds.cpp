@@ -194,6 +194,24 @@ void write_sql(const fs::path& folder) {
     }
   }
   DIPTYCH_CHECK(count > 0, "the sources are there");
+  // Of the views that the target knows.
+  constexpr std::string_view kViews[] = {
+      "create or replace view v (a, b) as select id, note::varchar(20) from c where day > "
+      "'2020-01-01'",
+      "create or replace view v as select id as a, name as b, kind from p",
+      "create or replace view w as select a, total from w",
+      "create view x (k, n) as with recursive r as (select 1 as i union all select i + 1 from r "
+      "where "
+      "i < 3) select i, count(*) from r, w group by i order by 2 limit 3",
+      "create view y as select * from v natural join w, lateral (select a as z) q",
+      "drop view w, v",
+      "drop view if exists v, nothing",
+      "drop table c",
+  };
+  for (const std::string_view statement : kViews) {
+    write_seed(folder / "sql_ddl_fuzz", fmt::format("{}", count++),
+               std::as_bytes(std::span(statement)));
+  }
 }
 
 void write_executed_sql(const fs::path& folder) {

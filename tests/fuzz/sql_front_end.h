@@ -32,7 +32,9 @@ inline constexpr std::string_view kFuzzTables =
     "create table c (id int not null, p_id int, amount decimal(12,2) not null, moment timestamp,"
     "  day date, big bigint, ratio double precision, flag boolean, note text,"
     "  primary key (id), foreign key (p_id) references p);"
-    "create table hidden (x int primary key) with (analytics = off);";
+    "create table hidden (x int primary key) with (analytics = off);"
+    "create view v (a, b) as select id, name from p where kind is not null;"
+    "create view w as select a, sum(amount) as total from v join c on p_id = a group by a;";
 
 // Those, CH-benCHmark's tables, and those of the questions that PostgreSQL has answered: what the
 // queries that the search begins with name.

@@ -45,8 +45,8 @@ constexpr Refused kRefused[] = {
     {"truncate parent",
      "unsupported: DDL is no query: execute_ddl, or diptych ddl, runs it (line 1, column 1: "
      "\"truncate\")"},
-    {"drop view parent",
-     "unsupported: DROP is not supported yet (line 1, column 1: \"drop view parent\")"},
+    {"drop sequence parent",
+     "unsupported: DROP is not supported yet (line 1, column 1: \"drop sequence parent\")"},
     {"with mother as (select 1 a) select * from mothr",
      "invalid argument: no such table \"mothr\"; did you mean \"mother\"? (line 1, column 43: "
      "\"mothr\")"},

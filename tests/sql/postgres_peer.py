@@ -147,6 +147,13 @@ class PostgresPeer:
                 copy.write(csv.read_bytes())
         self.connection.execute(f"ANALYZE {table.name}")
 
+    def takes(self, ddl):
+        try:
+            self.connection.execute(ddl)
+        except self.server.psycopg.Error:
+            return False
+        return True
+
     def answer(self, sql, seconds_max):
         """(rows, width); None where PostgreSQL refuses, or takes longer."""
         try:

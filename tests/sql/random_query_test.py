@@ -36,6 +36,7 @@ import virtual_environment  # noqa: E402
 from duckdb_peer import (Program, copy_csv, difference, duckdb_answer, equal,  # noqa: E402
                          other_widths, plain_rows, sort_key)
 from postgres_peer import NotInstalled, PostgresPeer  # noqa: E402
+from query_tree import Listed  # noqa: E402
 from random_schema import FULL_BLOCK_ROWS, random_schema  # noqa: E402
 from random_sql import Generator  # noqa: E402
 
@@ -87,6 +88,13 @@ class DuckdbPeer:
         self.connection.execute(table.ddl(foreign_keys=False))
         copy_csv(self.connection, table.name, csv)
 
+    def takes(self, ddl):
+        try:
+            self.connection.execute(ddl)
+        except self.duckdb.Error:
+            return False
+        return True
+
     def answer(self, sql, seconds_max):
         """(rows, width); None where DuckDB refuses, or takes longer."""
         limit = threading.Timer(seconds_max, self.connection.interrupt)
@@ -121,6 +129,29 @@ class Pair:
             peer.load(table, path)
             if table.rows:
                 self.program.run("load", self.program.path, table.name, path)
+        self.views = []  # sources of queries
+        self.view_ddl = []
+        self.make_views()
+
+    def make_views(self):
+        """In a third of the schemas; the second one may use the first. Both engines take them."""
+        generator = Generator(f"views of {self.seed}", self.tables, self.peer.is_postgres)
+        for number in range(generator.draw.choice([0, 0, 0, 0, 1, 2])):
+            generator.ctes = self.views
+            source, query = generator.cte(generator.query(0, ordered=False))
+            view = Listed(f"view{number}", source.rows, source.columns)
+            ddl = f"CREATE VIEW {view} AS {query}"
+            try:
+                self.program.run("ddl", self.program.path, "-c", ddl)
+            except RuntimeError as error:
+                if "unsupported" not in str(error):
+                    raise
+                continue
+            if not self.peer.takes(ddl):
+                self.program.run("ddl", self.program.path, "-c", f"DROP VIEW {view}")
+                continue
+            self.views = [*self.views, view]
+            self.view_ddl.append(ddl)
 
     @staticmethod
     def write_csv(path, table):
@@ -144,8 +175,10 @@ class Pair:
 
 def reads_full_blocks(pair, query):
     """Whether it names a table with blocks that are full, and so compressed."""
+    views = [ddl for view, ddl in zip(pair.views, pair.view_ddl) if view in str(query)]
+    text = " ".join([str(query), *views])
     return any(len(table.rows) >= pair.block_rows and
-               re.search(rf"\b{table.name}\b", str(query)) for table in pair.tables)
+               re.search(rf"\b{table.name}\b", text) for table in pair.tables)
 
 
 def missed_error(pair, query, result):
@@ -331,6 +364,8 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="diptych-random-") as folder:
             pair = Pair(self.binary, self.peer, seed, pathlib.Path(folder))
             generator = Generator(seed, pair.tables, self.peer.is_postgres)
+            generator.ctes = pair.views
+            self.counts["views"] += len(pair.views)
             asked = [generator.query() for _ in range(queries)]
             draw = random.Random(seed)
             at = 0
@@ -410,6 +445,8 @@ class Run:
             print(f"  in a batch with: {other}")
         for table in pair.tables:
             print(f"  {table.ddl(foreign_keys=True)}; -- {len(table.rows)} rows")
+        for ddl in pair.view_ddl:
+            print(f"  {ddl};")
         sys.stdout.flush()
 
 

@@ -269,11 +269,11 @@ TEST_F(Drop, BackupsAndInspectionsHaveWhatIsThere) {
 using DropConcurrent = Drop;
 
 TEST_F(DropConcurrent, SnapshotsShowWhatWasThere) {
-  constexpr int32_t kAccounts = 3000;
+  constexpr int32_t kFilled = 3000;
   for (const std::string statement : {"TRUNCATE account", "DROP TABLE account"}) {
     SCOPED_TRACE(statement);
     auto bank = Bank::open({.partitions = 2, .long_query_ns = 1'000'000});
-    bank->fill(kAccounts);
+    bank->fill(kFilled);
     auto pairs = *bank->database->start_query(
         "SELECT count(*) FROM account a, account b WHERE a.version + b.version >= 0");
     while (bank->database->metrics().snapshots == 0 && !pairs.wait_for(1'000'000)) {
@@ -281,7 +281,7 @@ TEST_F(DropConcurrent, SnapshotsShowWhatWasThere) {
     ddl(bank.get(), statement);
     const auto counted = pairs.get();
     ASSERT_TRUE(counted.ok()) << counted.error().to_string();
-    EXPECT_EQ(base::to_string(counted->rows[0][0]), fmt::format("{}", kAccounts * kAccounts));
+    EXPECT_EQ(base::to_string(counted->rows[0][0]), fmt::format("{}", kFilled * kFilled));
     if (statement == "TRUNCATE account") {
       EXPECT_EQ(accounts(bank.get()), 0);
       bank->fill(5);

@@ -32,7 +32,7 @@ std::vector<uint64_t> allocate(RowTable* table, size_t count) {
   SlotAllocator allocator;
   std::vector<uint64_t> ids;
   for (size_t i = 0; i < count; ++i) {
-    ids.push_back(allocator.allocate(table).value);
+    ids.push_back(allocator.allocate(table, true)->value);
     // A slot that does not exist is met here.
     table->slot(base::RowId(ids.back())).set_words(1, live_word(base::Vid(2)));
   }

@@ -6,6 +6,7 @@
 
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
+#include "olap/sql/function_call.h"
 #include "olap/sql/information_schema.h"
 #include "olap/sql/parameter_value.h"
 #include "olap/sql/type_name.h"
@@ -16,28 +17,6 @@ namespace {
 
 using base::DataType;
 using base::TypeKind;
-
-// True for functions that PostgreSQL has and this engine has not, which are refused as unsupported
-// and not as unknown: by name, and all of a family of types.
-bool is_known_elsewhere(std::string_view name) {
-  static constexpr std::string_view kNames =
-      " bit_count cardinality clock_timestamp convert convert_from convert_to currval "
-      "current_query current_schemas current_setting decode encode erf erfc "
-      "format_type gen_random_uuid generate_subscripts get_bit get_byte isempty lastval lower_inc "
-      "lower_inf make_time make_timestamptz nextval normalize is_normalized "
-      "obj_description parse_ident phraseto_tsquery plainto_tsquery random "
-      "range_agg range_intersect_agg range_merge regexp_match regexp_matches row_to_json "
-      "set_bit set_byte set_config set_masklen setseed setval setweight sha224 sha256 sha384 "
-      "sha512 shobj_description string_to_array string_to_table strip timeofday to_ascii "
-      "to_json to_jsonb to_tsquery to_tsvector trim_array trim_scale unistr upper_inc upper_inf "
-      "version websearch_to_tsquery ";
-  static constexpr std::string_view kFamilies[] = {
-      "array_", "has_",   "inet_", "json_",         "jsonb_", "lo_", "pg_",
-      "query_", "to_reg", "ts_",   "regexp_split_", "txid_",  "xml"};
-  return kNames.find(fmt::format(" {} ", name)) != std::string_view::npos ||
-         std::any_of(std::begin(kFamilies), std::end(kFamilies),
-                     [&](std::string_view family) { return name.starts_with(family); });
-}
 
 constexpr int64_t kFractionDigits = 6;  // of a second that a TIMESTAMP or an INTERVAL has
 
@@ -175,6 +154,26 @@ bool is_cast_call(const PgQuery__FuncCall& call, std::string_view name) {
 }
 
 }  // namespace
+
+bool is_known_elsewhere(std::string_view name) {
+  static constexpr std::string_view kNames =
+      " bit_count cardinality clock_timestamp convert convert_from convert_to currval "
+      "current_query current_schemas current_setting decode encode erf erfc "
+      "format_type gen_random_uuid generate_subscripts get_bit get_byte isempty lastval lower_inc "
+      "lower_inf make_time make_timestamptz nextval normalize is_normalized "
+      "obj_description parse_ident phraseto_tsquery plainto_tsquery random "
+      "range_agg range_intersect_agg range_merge regexp_match regexp_matches row_to_json "
+      "set_bit set_byte set_config set_masklen setseed setval setweight sha224 sha256 sha384 "
+      "sha512 shobj_description string_to_array string_to_table strip timeofday to_ascii "
+      "to_json to_jsonb to_tsquery to_tsvector trim_array trim_scale unistr upper_inc upper_inf "
+      "version websearch_to_tsquery ";
+  static constexpr std::string_view kFamilies[] = {
+      "array_", "has_",   "inet_", "json_",         "jsonb_", "lo_", "pg_",
+      "query_", "to_reg", "ts_",   "regexp_split_", "txid_",  "xml"};
+  return kNames.find(fmt::format(" {} ", name)) != std::string_view::npos ||
+         std::any_of(std::begin(kFamilies), std::end(kFamilies),
+                     [&](std::string_view family) { return name.starts_with(family); });
+}
 
 BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
   const int64_t offset = expression.location;

@@ -403,7 +403,11 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
     return adopted.error();
   }
   Expressions branches;
-  const auto apart = [&](const Bound& item) { return is_compared_apart(*operand, item); };
+  // What names a column has no part in the type of the others; an array's elements are of one type.
+  const bool in = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_IN;
+  const auto apart = [&](const Bound& item) {
+    return (in && names_a_column(*item.expression)) || is_compared_apart(*operand, item);
+  };
   for (Bound& item : *items) {
     if (!apart(item)) continue;
     auto equal = bind_operator(source_, "=", operation.location, copy_of(*operand), copy_of(item));

@@ -569,17 +569,21 @@ base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string
     ExpressionPtr right_value = column_of(*right, slots_);
     const base::DataType left_type = left_value->type;
     const base::DataType right_type = right_value->type;
+    const auto type = common_type(left_type, right_type);
+    if (!type) {
+      const std::string types = left_type.to_string() + " and " + right_type.to_string();
+      return source_.wrong(place, fmt::format("USING ({}) cannot mix {}", name, types), "42804");
+    }
     auto equality = bind_operator(source_, "=", place, Bound{std::move(left_value), false, place},
                                   Bound{std::move(right_value), false, place});
     if (!equality) return equality.error();
     conditions.push_back(std::move(equality->expression));
-    const auto type = common_type(left_type, right_type);
     const bool inner = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_INNER;
     const bool takes_right = keep_right || (inner && type == right_type && type != left_type);
     ScopeColumn merged = takes_right ? *right : *left;
     if (full || left_type.kind != right_type.kind) merged.type = type;
-    if (full) merged.otherwise.push_back(right->slot);
     if (full) {
+      merged.otherwise.push_back(right->slot);
       merged.otherwise.insert(merged.otherwise.end(), right->otherwise.begin(),
                               right->otherwise.end());
     }

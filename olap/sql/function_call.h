@@ -74,4 +74,8 @@ inline constexpr std::array<std::string_view, 4> kRegexFunctionNames = {
     "regexp_count", "regexp_substr", "regexp_instr", "regexp_replace"};
 FunctionBinder find_regex_function_binder(std::string_view name);
 
+// True for functions that PostgreSQL has and this engine has not, which are refused as unsupported
+// and not as unknown: by name, and all of a family of types.
+bool is_known_elsewhere(std::string_view name);
+
 }  // namespace diptych::olap

@@ -187,14 +187,37 @@ base::Result<const Node*> SelectBinder::find_alias(NodeList targets,
   return found;
 }
 
+base::Result<std::vector<SelectBinder::CountedTarget>> SelectBinder::counted(
+    NodeList targets) const {
+  std::vector<CountedTarget> all;
+  for (const Node* const target : targets) {
+    const Node* const value = target->res_target->val;
+    if (!is_star(*value)) {
+      all.push_back({value});
+      continue;
+    }
+    const auto columns = columns_of(*value->column_ref);
+    if (!columns) return columns.error();
+    for (const ScopeColumn* const column : *columns) all.push_back({value, column});
+  }
+  return all;
+}
+
 // The key's number. As PostgreSQL reads it: a number is a position; a name is a column of FROM
 // before it is an alias.
 base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList targets) {
   const Node* node = &item;
-  const auto position = position_of(item, targets.size(), "GROUP BY");
-  if (!position) return position.error();
-  if (*position) {
-    node = targets[**position]->res_target->val;
+  if (item.node_case == PG_QUERY__NODE__NODE_A_CONST) {
+    const auto all = counted(targets);
+    if (!all) return all.error();
+    const auto position = position_of(item, all->size(), "GROUP BY");
+    if (!position) return position.error();
+    const CountedTarget& target = (*all)[**position];
+    if (target.column != nullptr) {
+      const int64_t place = target.value->column_ref->location;
+      return add_group_key(expressions_.named_column(*target.column, place).expression);
+    }
+    node = target.value;
   } else if (item.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && item.column_ref->n_fields == 1) {
     const std::string_view name = string_of(item.column_ref->fields[0]);
     if (scope_.find_own(name) == nullptr) {

@@ -552,4 +552,10 @@ std::string_view sql_value_name(const PgQuery__SQLValueFunction& function) {
   }
 }
 
+bool is_star(const Node& node) {
+  return node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && node.column_ref->n_fields > 0 &&
+         node.column_ref->fields[node.column_ref->n_fields - 1]->node_case ==
+             PG_QUERY__NODE__NODE_A_STAR;
+}
+
 }  // namespace diptych::olap

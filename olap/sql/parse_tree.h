@@ -107,4 +107,7 @@ std::string construct_name(const Node& node);
 // The words with which a statement begins, e.g. "CREATE VIEW"; empty for rare ones.
 std::string_view statement_name(const Node& node);
 
+// `*` or `t.*`.
+bool is_star(const Node& node);
+
 }  // namespace diptych::olap

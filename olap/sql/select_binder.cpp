@@ -15,12 +15,6 @@ constexpr Clause kHaving{"HAVING", true};
 constexpr Clause kOrderBy{"ORDER BY", true, true};
 constexpr Clause kLimitClause{"LIMIT", false};
 
-bool is_star(const Node& node) {
-  return node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && node.column_ref->n_fields > 0 &&
-         node.column_ref->fields[node.column_ref->n_fields - 1]->node_case ==
-             PG_QUERY__NODE__NODE_A_STAR;
-}
-
 // As PostgreSQL names an output: by its column or function, else by its outermost CASE or type.
 struct OutputName {
   std::string name = {};
@@ -37,7 +31,8 @@ OutputName output_name_of(const PgQuery__SubLink& subquery) {
   if (first->n_values_lists != 0) return {"column1"};
   if (first->n_target_list != 1) return {};
   const PgQuery__ResTarget& target = *first->target_list[0]->res_target;
-  return target.name[0] != '\0' ? OutputName{target.name} : find_output_name(*target.val);
+  const std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
+  return {name};  // its own, whatever it has it from
 }
 
 // The name within, or the one around it.
@@ -318,7 +313,8 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
   return {};
 }
 
-base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
+base::Result<std::vector<const ScopeColumn*>> SelectBinder::columns_of(
+    const PgQuery__ColumnRef& star) const {
   const auto table_name = expressions_.table_of(star);
   if (!table_name) return table_name.error();
   const std::string_view wanted = *table_name;
@@ -328,14 +324,24 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
   }
   if (scope == nullptr) return scope_.unknown_table(source_, star.location, wanted);
   if (scope->tables().empty()) return source_.wrong(star.location, "* needs a FROM");
+  std::vector<const ScopeColumn*> columns;
   for (const ScopeTable& table : scope->tables()) {
     if (!wanted.empty() && table.alias != wanted) continue;
     for (const ScopeColumn& column : table.columns) {
       if ((column.merged && wanted.empty()) || !is_visible(column)) continue;
-      Bound bound = expressions_.named_column(column, star.location);
-      block_->outputs.push_back({column.name, std::move(bound.expression), 0});
-      output_offsets_.push_back(star.location);
+      columns.push_back(&column);
     }
+  }
+  return columns;
+}
+
+base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
+  const auto columns = columns_of(star);
+  if (!columns) return columns.error();
+  for (const ScopeColumn* const column : *columns) {
+    Bound bound = expressions_.named_column(*column, star.location);
+    block_->outputs.push_back({column->name, std::move(bound.expression), 0});
+    output_offsets_.push_back(star.location);
   }
   return {};
 }

@@ -101,6 +101,7 @@ class SelectBinder : private SubqueryBinder {
   Status bind_where(const Node& node);
   Status bind_targets(NodeList targets);
   Status bind_star(const PgQuery__ColumnRef& star);
+  base::Result<std::vector<const ScopeColumn*>> columns_of(const PgQuery__ColumnRef& star) const;
   Status bind_having(const Node* having);
   Status bind_order_by(NodeList items);
   base::Result<std::optional<size_t>> position_of(const Node& key, size_t outputs,
@@ -225,6 +226,12 @@ class SelectBinder : private SubqueryBinder {
   // The error of an ORDER BY's or GROUP BY's key that could not be bound. A name that no column has
   // may have been meant to be one of the outputs'.
   base::Error wrong_key(const Node& key, base::Error error, std::vector<std::string> outputs) const;
+  // What a position counts: SELECT's items, a `*` as its columns.
+  struct CountedTarget {
+    const Node* value;
+    const ScopeColumn* column = nullptr;  // of the value, where it is a `*`
+  };
+  base::Result<std::vector<CountedTarget>> counted(NodeList targets) const;
   base::Result<const Node*> find_alias(NodeList targets, const PgQuery__ColumnRef& column);
   size_t add_group_key(ExpressionPtr key);
   base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);

@@ -15,6 +15,7 @@
 
 #include "olap/sql/array_elements.h"
 #include "olap/sql/constant_folding.h"
+#include "olap/sql/function_call.h"
 #include "olap/sql/select_binder.h"
 #include "olap/sql/type_rules.h"
 
@@ -285,8 +286,11 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
     return source_.wrong(offset, fmt::format("function {}() does not exist{}", name, hint),
                          "42883");
   }
-  if (name != kName) {
+  if (name != kName && is_known_elsewhere(name)) {
     return source_.unsupported(offset, fmt::format("function {}() in FROM", name));
+  }
+  if (name != kName) {
+    return source_.wrong(offset, fmt::format("function {}() does not exist", name), "42883");
   }
   const uint32_t first_slot = slots_.size();
   const std::string alias = function.alias == nullptr ? name : function.alias->aliasname;

@@ -91,6 +91,33 @@ std::string fault_of(const RE2& regex) {
   return fault;
 }
 
+// The expression as RE2 has it: a backspace and a backslash, which it takes for borders of words,
+// are written otherwise, and what it alone understands is an error.
+std::string as_re2(std::string_view pattern) {
+  std::string written;
+  written.reserve(pattern.size());
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const std::string_view rest = pattern.substr(i);
+    if (pattern[i] != '\\' || rest.size() == 1) {
+      written += pattern[i];
+      continue;
+    }
+    const char escaped = pattern[++i];
+    if (std::string_view("CEQPpz").find(escaped) != std::string_view::npos ||
+        rest.starts_with("\\x{")) {
+      fail_value(fmt::format("invalid regular expression: \\{}", escaped), "2201B");
+    }
+    if (escaped == 'b') {
+      written += "\\x08";
+    } else if (escaped == 'B') {
+      written += "\\\\";
+    } else {
+      written.append({'\\', escaped});
+    }
+  }
+  return written;
+}
+
 // The last expression stays compiled: most are literals.
 class CompiledRegex {
  public:
@@ -99,8 +126,10 @@ class CompiledRegex {
   // Of texts that are matched.
   StopCountdown* countdown() { return &countdown_; }
   const RE2& of(std::string_view pattern, const RegexFlags& flags) {
-    if (regex_ != nullptr && regex_->pattern() == pattern && flags_ == flags) return *regex_;
+    if (regex_ != nullptr && pattern_ == pattern && flags_ == flags) return *regex_;
     require_pattern_size(pattern.size());
+    regex_ = nullptr;
+    const std::string written = flags.literal ? std::string(pattern) : as_re2(pattern);
     RE2::Options options;
     options.set_log_errors(false);
     options.set_case_sensitive(!flags.any_case);
@@ -108,7 +137,8 @@ class CompiledRegex {
     options.set_dot_nl(true);
     options.set_longest_match(!has_reluctant_quantifier(pattern));
     options.set_max_mem(int64_t{8} << 20);
-    regex_ = std::make_unique<RE2>(piece(pattern), options);
+    regex_ = std::make_unique<RE2>(written, options);
+    pattern_ = pattern;
     flags_ = flags;
     if (!regex_->ok()) fail_value("invalid regular expression: " + fault_of(*regex_), "2201B");
     return *regex_;
@@ -116,6 +146,7 @@ class CompiledRegex {
 
  private:
   std::unique_ptr<RE2> regex_;
+  std::string pattern_;  // as it was given
   RegexFlags flags_;
   StopCountdown countdown_;
 };

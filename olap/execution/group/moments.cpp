@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "olap/execution/expression/arithmetic_kernels.h"
 #include "olap/execution/group/aggregate_column.h"
 #include "olap/execution/limits/query_failure.h"
 #include "olap/execution/vector/column_store.h"
 
 namespace diptych::olap {
+
+void check_in_range(double products, double mean) {
+  if (!std::isfinite(products) && std::isfinite(mean)) fail_value(kDoubleOverflow);
+}
 
 namespace {
 

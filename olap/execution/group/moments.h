@@ -18,6 +18,9 @@
 
 namespace diptych::olap {
 
+// 22003 where the sum of products is infinite although the mean, and so the values, are not.
+void check_in_range(double products, double mean);
+
 struct Moments {
   double count = 0;
   double mean = 0;
@@ -48,6 +51,7 @@ struct Moments {
     const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
     const double divisor = sample ? count - 1 : count;
     if (divisor <= 0) return std::nullopt;
+    check_in_range(squares, mean);
     return root ? std::sqrt(squares / divisor) : squares / divisor;
   }
 };
@@ -126,6 +130,7 @@ struct PairMoments {
   // The covariance of the population.
   std::optional<double> covariance() const {
     if (count == 0) return std::nullopt;
+    check_in_range(products, mean_y + mean_x);
     return products / count;
   }
 };

@@ -53,15 +53,15 @@ propagation::ApplyReport OlapDispatcher::apply(const propagation::CollectedSets&
 // and with another partition, where a thread has several.
 void OlapDispatcher::compact() {
   storage::Replica& replica = *replica_.tables;
-  const auto tables = static_cast<uint32_t>(replica.table_count());
+  const std::span<const base::TableId> live = replica.live_tables();
   const uint64_t end_ns = base::steady_ns() + kCompactLimitNs;
   const uint32_t partitions = replica.partition_count();
   std::atomic<bool> has_remade{false};
   replica_.executor->run_parallel(partitions, [&](uint32_t i) {
     const base::PartitionId partition((first_to_compact_ + i) % partitions);
     bool in_time = base::steady_ns() < end_ns;
-    for (uint32_t t = 0; t < tables && in_time; ++t) {
-      const base::TableId table((first_to_compact_ + t) % tables);
+    for (size_t t = 0; t < live.size() && in_time; ++t) {
+      const base::TableId table = live[(first_to_compact_ + t) % live.size()];
       const size_t done = replica.table(table).partition(partition).compact(end_ns);
       if (done == 0) continue;
       in_time = base::steady_ns() < end_ns;
@@ -200,10 +200,13 @@ void OlapDispatcher::refresh_statistics() try {
   for (size_t id = keepers_.size(); id < table_rows_.size(); ++id) {
     keepers_.emplace_back(&replica.table(base::TableId(static_cast<uint32_t>(id))));
   }
-  replica_.executor->run_parallel(static_cast<uint32_t>(table_rows_.size()),
-                                  [&](uint32_t id) { keepers_[id].refresh(&table_rows_[id]); });
-  lacks_samples_ = std::any_of(table_rows_.begin(), table_rows_.end(),
-                               [](const auto& table) { return table.lacks_samples; });
+  const std::span<const base::TableId> live = replica.live_tables();
+  replica_.executor->run_parallel(static_cast<uint32_t>(live.size()), [&](uint32_t i) {
+    const size_t id = live[i].value;
+    keepers_[id].refresh(&table_rows_[id]);
+  });
+  lacks_samples_ = std::ranges::any_of(
+      live, [&](base::TableId id) { return table_rows_[id.value].lacks_samples; });
   has_remade_ = false;
 } catch (const std::bad_alloc&) {
   lacks_samples_ = true;
@@ -230,8 +233,8 @@ void OlapDispatcher::publish_sizes() try {
   figures_.replica_vid = replica.snapshot();
   figures_.memory.replica = {};
   figures_.memory.replica_indexes = replica_.applier->memory_bytes();
-  for (uint32_t id = 0; id < replica.table_count(); ++id) {
-    figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
+  for (const base::TableId id : replica.live_tables()) {
+    figures_.memory.replica.add(replica.table(id).figures());
   }
   figures_.memory.replica.snapshot_bytes = replica.snapshot_bytes();  // of cleared tables, too
   // relaxed: a figure.
@@ -245,7 +248,7 @@ void OlapDispatcher::publish_sizes() try {
 }
 
 void OlapDispatcher::publish_sizes_soon() {
-  const bool is_quick = replica_.tables->table_count() <= kTablesSizedAlways;
+  const bool is_quick = replica_.tables->live_tables().size() <= kTablesSizedAlways;
   if (is_quick || base::steady_ns() - sized_ns_ >= kSizedShare * sizing_ns_) return publish_sizes();
   sizes_are_old_ = true;
   if (!replica_failure_) figures_.replica_vid = replica_.tables->snapshot();

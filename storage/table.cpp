@@ -224,6 +224,7 @@ Replica::Replica(const StorageOptions& options) : options_(options) {}
 Replica::Replica(Replica* cut)
     : options_(cut->options_), buffers_(cut->buffers_), snapshot_(cut->snapshot_) {
   for (const auto& table : cut->tables_) tables_.push_back(std::make_unique<Table>(table.get()));
+  live_tables_ = cut->live_tables_;
 }
 
 Replica::~Replica() {
@@ -237,7 +238,7 @@ uint32_t Replica::snapshots() const {
 
 size_t Replica::snapshot_bytes() const {
   size_t bytes = 0;
-  for (const auto& table : tables_) bytes += table->figures().snapshot_bytes;
+  for (const base::TableId id : live_tables_) bytes += table(id).figures().snapshot_bytes;
   for (const auto& table : cleared_) bytes += table->memory_bytes();
   return bytes;
 }
@@ -245,9 +246,10 @@ size_t Replica::snapshot_bytes() const {
 void Replica::reclaim() {
   // acquire: pairs with the release of a snapshot that goes; its pages are there to be taken.
   if (!reclaims_.exchange(false, std::memory_order_acquire)) return;
-  for (const auto& table : tables_) {
-    for (uint32_t p = 0; p < table->partition_count(); ++p) {
-      table->partition(base::PartitionId(p)).reclaim();
+  for (const base::TableId id : live_tables_) {
+    Table& of_id = table(id);
+    for (uint32_t p = 0; p < of_id.partition_count(); ++p) {
+      of_id.partition(base::PartitionId(p)).reclaim();
     }
   }
   if (snapshots() == 0) forget_cleared();
@@ -261,9 +263,10 @@ void Replica::keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max) 
 }
 
 bool Replica::wants_compaction() const {
-  for (const auto& table : tables_) {
-    for (uint32_t p = 0; p < table->partition_count(); ++p) {
-      if (table->partition(base::PartitionId(p)).wants_compaction()) return true;
+  for (const base::TableId id : live_tables_) {
+    const Table& of_id = table(id);
+    for (uint32_t p = 0; p < of_id.partition_count(); ++p) {
+      if (of_id.partition(base::PartitionId(p)).wants_compaction()) return true;
     }
   }
   return false;
@@ -275,7 +278,9 @@ bool Replica::leaves_memory() const {
 
 void Replica::add_table(const base::TableSchema& schema) {
   DIPTYCH_CHECK(schema.id.value == tables_.size(), "tables are added in the order of TableIds");
+  live_tables_.reserve(tables_.size() + 1);
   tables_.push_back(std::make_unique<Table>(schema, options_, buffers_));
+  live_tables_.push_back(schema.id);
 }
 
 void Replica::add_dropped_table() {
@@ -290,6 +295,7 @@ void Replica::drop_table(base::Catalog::DroppedTable schema) {
   const base::TableId id = schema->id;
   cleared_schemas_.push_back(std::move(schema));
   put_aside(id, base::dropped_table());
+  std::erase(live_tables_, id);
 }
 
 void Replica::put_aside(base::TableId id, const base::TableSchema& schema) {

@@ -186,6 +186,9 @@ class Replica {
   Table& table(base::TableId id) { return *tables_[id.value]; }
   const Table& table(base::TableId id) const { return *tables_[id.value]; }
   size_t table_count() const { return tables_.size(); }
+  // Those that were not dropped, in their order: what goes over all tables goes over these, or each
+  // table that ever was would cost time.
+  std::span<const base::TableId> live_tables() const { return live_tables_; }
   const StorageOptions& options() const { return options_; }
   uint32_t partition_count() const { return options_.partitions; }
 
@@ -220,6 +223,7 @@ class Replica {
   std::unique_ptr<BufferManager> own_buffers_;  // before the tables, which it outlives
   BufferManager* buffers_ = nullptr;            // these, or the cut replica's
   std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<base::TableId> live_tables_;
   // What snapshots may have of tables_, and what it needs of dropped tables.
   std::vector<base::Catalog::DroppedTable> cleared_schemas_;
   std::vector<std::unique_ptr<Table>> cleared_;

@@ -84,6 +84,23 @@ Key Key::prefix_end() const {
   return end;
 }
 
+size_t shortest_key(const RowLayout& layout, const std::vector<ColumnId>& columns) {
+  size_t bytes = 0;
+  for (const ColumnId id : columns) {
+    const ColumnLayout& column = layout.column(id);
+    const DataType& type = column.type;
+    const bool is_padded = type.length != 0 && type.length <= kPaddedTextBytesMax;
+    if (column.nullable) {
+      bytes += 1;  // and no more where it is NULL
+    } else if (!type.is_string()) {
+      bytes += cell_bytes(type);
+    } else {
+      bytes += is_padded ? size_t{type.length} + 1 : 2;
+    }
+  }
+  return bytes;
+}
+
 std::optional<size_t> longest_key(const RowLayout& layout, const std::vector<ColumnId>& columns) {
   size_t bytes = 0;
   for (const ColumnId id : columns) {

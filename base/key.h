@@ -135,6 +135,10 @@ class Key {
   char bytes_[kKeyBytesMax];  // [0, size_) is written
 };
 
+// The shortest normalised key of these columns, whose texts are empty; it may be longer than
+// kKeyBytesMax, and then no row has a key.
+size_t shortest_key(const RowLayout& layout, const std::vector<ColumnId>& columns);
+
 // The longest normalised key of these columns; nothing: it may be longer than kKeyBytesMax.
 std::optional<size_t> longest_key(const RowLayout& layout, const std::vector<ColumnId>& columns);
 

@@ -206,9 +206,11 @@ class Database {
                                          const QueryOptions& options = {
                                              .admission = Admission::kRefuse});
 
-  // Loads rows as one transaction, on both replicas: all or none. An error of `next` ends
-  // it, and is its own; so does what `next` throws (kAborted). Everything else waits meanwhile, so
-  // `next` must not call the database, which refuses it (kInvalidArgument); another one it may.
+  // Loads rows as one transaction, on both replicas: all or none; all, too, where the error's text
+  // says that it is done, but could not be saved (save() or checkpoint() then does). An error of
+  // `next` ends it, and is its own; so does what `next` throws (kAborted). Everything else waits
+  // meanwhile, so `next` must not call the database, which refuses it (kInvalidArgument); another
+  // one it may.
   base::Result<LoadReport> load(base::TableId table,
                                 const std::function<base::Result<RowBatch>()>& next,
                                 const ChangeOptions& options = {});

@@ -43,8 +43,8 @@ base::Result<void> check_no_blocks(const std::string& path) {
   // Its header is all that a creation of a database writes before the manifest.
   if (blocks.st_size <= static_cast<off_t>(storage::kFilePageBytes)) return {};
   return refused(base::ErrorCode::kInvalidArgument, path,
-                 "holds blocks but no manifest, as where a restore was interrupted: remove it and "
-                 "restore it from a backup, or give a new or an empty directory");
+                 "holds blocks but no manifest: put manifest.json back if it was removed; where a "
+                 "restore was interrupted, remove the directory and restore it from a backup");
 }
 
 // Fails where the directory has files that no creation of a database left there.

@@ -43,6 +43,30 @@ bool is_of_views(const olap::DdlChange& change) {
          std::holds_alternative<olap::DropViews>(change);
 }
 
+// An index that could have no row. A database of an older program may have one: it is opened.
+base::Result<void> check_new_key(const base::TableSchema& table, const base::IndexSchema& index) {
+  const size_t bytes = base::shortest_key(base::RowLayout(table), index.columns);
+  if (bytes <= base::kKeyBytesMax) return {};
+  return base::Error(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("index \"{}\" of table \"{}\" could have no row: its shortest key has {} bytes, "
+                  "and {} are possible (a text of a column of at most 32 bytes counts with all of "
+                  "the column's and one more)",
+                  index.name, table.name, bytes, base::kKeyBytesMax));
+}
+
+base::Result<void> check_new_keys(const base::Catalog& catalog, const olap::DdlChange& change) {
+  if (const auto* const created = std::get_if<olap::CreateIndex>(&change)) {
+    return check_new_key(*catalog.find_table(created->table), created->index);
+  }
+  if (const auto* const table = std::get_if<olap::CreateTable>(&change)) {
+    for (const base::IndexSchema& index : table->schema.indexes) {
+      if (auto fits = check_new_key(table->schema, index); !fits) return fits;
+    }
+  }
+  return {};
+}
+
 std::string quoted_identifier(std::string_view name) {
   std::string quoted = "\"";
   for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
@@ -259,6 +283,7 @@ base::Result<Database::State::DdlEffect> Database::State::apply_ddl(
   const bool makes =
       table != nullptr || view != nullptr || std::holds_alternative<olap::CreateIndex>(*change);
   if (source == DdlSource::kScript && makes) {
+    if (auto fits = check_new_keys(catalog, *change); !fits) return fits.error();
     const std::string_view name = table != nullptr ? table->schema.name : std::string_view();
     if (auto room = check_manifest_room(statement, name); !room) return room.error();
   }

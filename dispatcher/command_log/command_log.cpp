@@ -411,6 +411,8 @@ base::Result<void> CommandLog::begin_next(base::Vid start, size_t bytes) {
     if (begun) defined_.clear();
     const bool stalled = !begun && begun.code() == base::ErrorCode::kNoSpace;
     if (stalled && wait_for_space(begun.error())) continue;
+    if (begun && stall_notice_) base::notify("the log has space again: transactions go on");
+    stall_notice_.reset();
     const std::lock_guard lock(mutex_);
     stall_.reset();
     update_refusal();
@@ -436,7 +438,9 @@ bool CommandLog::wait_for_space(const base::Error& error) {
 
 // Who called and waits hears of it in no other way.
 void CommandLog::say_stall() {
-  if (!stall_notice_.is_due(base::steady_ns())) return;
+  constexpr uint64_t kPauseNs = 60'000'000'000;
+  if (!stall_notice_) stall_notice_.emplace(kPauseNs);
+  if (!stall_notice_->is_due(base::steady_ns())) return;
   base::notify("{} (they go on once there is space)", refusal()->message);
 }
 

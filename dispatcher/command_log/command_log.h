@@ -242,7 +242,7 @@ class CommandLog {
   std::optional<LogRing> ring_;  // the log thread's
   Group writing_;                // while writes_, its requests are guarded by mutex_
   uint64_t wished_ns_ = 0;       // wish_checkpoint_again
-  base::NoticePause stall_notice_{60'000'000'000};
+  std::optional<base::NoticePause> stall_notice_;  // of the stall that goes on
   bool failure_told_ = false;
   uint64_t sequence_ = 1;  // of the next frame
   // [ProcedureId]: the version that the current file has defined last.

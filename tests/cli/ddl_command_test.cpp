@@ -48,6 +48,27 @@ TEST_F(DdlCommandTest, TablesAndIndexesAreAddedAndStay) {
   EXPECT_THAT(ddl({"-c", "CREATE INDEX by_b ON t (b)"}).err, HasSubstr("by_b"));
 }
 
+TEST_F(DdlCommandTest, AnIndexThatCouldHaveNoRowIsRefused) {
+  std::string columns;
+  std::string names;
+  for (char name = 'a'; name <= 'h'; ++name) {
+    columns += std::string(", ") + name + " VARCHAR(32) NOT NULL";
+    names += std::string(name == 'a' ? "" : ", ") + name;
+  }
+  ASSERT_EQ(ddl({"-c", "CREATE TABLE k (id BIGINT PRIMARY KEY" + columns + ")"}).code, 0);
+  const Outcome refused = ddl({"-c", "CREATE INDEX k8 ON k (" + names + ")"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("index \"k8\" of table \"k\" could have no row: its shortest "
+                                     "key has 264 bytes, and 256 are possible"));
+  const Outcome key =
+      ddl({"-c", "CREATE TABLE l (id BIGINT" + columns + ", PRIMARY KEY (" + names + "))"});
+  EXPECT_EQ(key.code, 1);
+  EXPECT_THAT(key.err, HasSubstr("index \"l_pkey\" of table \"l\" could have no row"));
+  EXPECT_EQ(ddl({"-c", "CREATE INDEX k7 ON k (a, b, c, d, e, f, g, id)"}).code, 0);  // 239
+  const std::string row = folder_.file("k.csv", "id,a,b,c,d,e,f,g,h\n1,a,b,c,d,e,f,g,h\n");
+  EXPECT_EQ(run({"load", shop_, "k", row}).code, 0);
+}
+
 TEST_F(DdlCommandTest, AFileAndStandardInputAreScripts) {
   const Outcome from_file =
       ddl({"-f", folder_.file("u.sql", "CREATE TABLE u (x INT PRIMARY KEY)")});

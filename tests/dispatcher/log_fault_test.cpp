@@ -69,16 +69,19 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   const auto is_full = [&] {
     return bank->database->metrics().log_refuses[static_cast<size_t>(LogRefusal::kNoSpace)];
   };
-  while (true) {
-    waits = bank->database->call(bank->bump, {.id = 3, .balance = {}});
-    bool ended = false;
-    while (!ended && !is_full()) {
-      ended = waits.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;
+  const auto bump_until_full = [&] {
+    while (true) {
+      waits = bank->database->call(bank->bump, {.id = 3, .balance = {}});
+      bool ended = false;
+      while (!ended && !is_full()) {
+        ended = waits.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;
+      }
+      if (!ended) return;
+      ASSERT_TRUE(waits.get().ok());
+      ++done;
     }
-    if (!ended) break;
-    ASSERT_TRUE(waits.get().ok());
-    ++done;
-  }
+  };
+  bump_until_full();
   EXPECT_GT(done, 2);
   // Who waits sees why, before the disk is tried once more.
   const int64_t tried = steps_.taken(FileStep::kGrow);
@@ -96,6 +99,7 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   EXPECT_EQ(metrics.log_refuses, (std::array<bool, kLogRefusals>{false, true, false}));
   EXPECT_GT(metrics.log_waiting_bytes, 0u);
   EXPECT_EQ(metrics.durable_vid.value + 1, metrics.last_vid.value);
+  ::testing::internal::CaptureStderr();
   steps_.refuse({}, ErrorCode::kIo);
   EXPECT_TRUE(waits.get().ok());
   const Metrics after = bank->database->metrics();
@@ -103,8 +107,21 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   EXPECT_EQ(after.log_waiting_bytes, 0u);
   EXPECT_EQ(after.durable_vid, after.last_vid);
   EXPECT_TRUE(bump(bank.get()));
+  // The next time is told, too, however soon.
+  steps_.refuse(FileStep::kGrow, ErrorCode::kNoSpace);
+  done += 2;
+  bump_until_full();
+  steps_.refuse({}, ErrorCode::kIo);
+  EXPECT_TRUE(waits.get().ok());
   static_cast<void>(bank->database->discard());
-  EXPECT_EQ(bumps(), done + 2);
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  const size_t first = told.find("diptych: the log has space again: transactions go on\n");
+  const size_t second = told.find("diptych: transactions wait for the log");
+  ASSERT_NE(first, told.npos) << told;
+  ASSERT_NE(second, told.npos) << told;
+  EXPECT_LT(first, second);
+  EXPECT_NE(told.find("the log has space again", second), told.npos) << told;
+  EXPECT_EQ(bumps(), done + 1);
 }
 
 // While it lives the process opens no file.

@@ -139,9 +139,11 @@ std::optional<base::Tid> Applier::find(base::TableId table, base::RowId row_id) 
 }
 
 std::vector<TableSteps> Applier::steps() const {
-  std::vector<TableSteps> steps;
-  for (const TableState& table : tables_) {
-    TableSteps& table_steps = steps.emplace_back();
+  std::vector<TableSteps> steps(tables_.size());
+  for (const base::TableId id : replica_->live_tables()) {
+    if (id.value >= tables_.size()) break;  // not added yet
+    const TableState& table = tables_[id.value];
+    TableSteps& table_steps = steps[id.value];
     table_steps.order_ns = table.order_ns;
     table_steps.route_ns = table.route_ns;
     for (const PartitionApplier& partition : table.partitions) {
@@ -163,8 +165,11 @@ size_t Applier::memory_bytes() const {
       bytes += records.pointers.capacity() * sizeof records.pointers[0];
     }
   }
-  for (const TableState& table : tables_) {
-    for (const PartitionApplier& partition : table.partitions) bytes += partition.memory_bytes();
+  for (const base::TableId id : replica_->live_tables()) {
+    if (id.value >= tables_.size()) break;  // not added yet
+    for (const PartitionApplier& partition : tables_[id.value].partitions) {
+      bytes += partition.memory_bytes();
+    }
   }
   return bytes;
 }

@@ -43,7 +43,7 @@ InspectCommand::InspectCommand(CLI::App& parent)
   app().add_flag("--verify", verify_, "Read every chunk and check it");
   add_json(app(), &json_path_);
   app()
-      .add_flag("--schema", schema_, "Print the DDL that makes the tables and indexes, and no more")
+      .add_flag("--schema", schema_, "Print the DDL that makes tables, indexes and views")
       ->excludes("--verify")
       ->excludes("--json");
 }

@@ -13,7 +13,4 @@ enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
 enum class Priority : uint8_t { kHigh, kNormal, kLow };
 inline constexpr size_t kPriorities = 3;
 
-// How long after its deadline a call is answered at most while all calls wait for something.
-inline constexpr uint64_t kLateAnswerNs = 20'000'000;
-
 }  // namespace diptych::dispatcher

@@ -17,6 +17,7 @@ bool stops_side(Stops stops, Side side) {
 }  // namespace
 
 BatchGate::Passage BatchGate::pass(Side side, const std::function<void()>& meanwhile) {
+  LateAnswers late(meanwhile);
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
@@ -30,7 +31,8 @@ BatchGate::Passage BatchGate::pass(Side side, const std::function<void()>& meanw
         return {this, side};
       }
     }
-    if (!changed_.wait_for(ticket, kLateAnswerNs)) meanwhile();
+    static_cast<void>(changed_.wait_for(ticket, kLateAnswerNs));
+    late.waited();
   }
 }
 

@@ -30,7 +30,7 @@
 
 #include "base/parker.h"
 #include "base/result.h"
-#include "dispatcher/admission.h"
+#include "dispatcher/late_answers.h"
 
 namespace diptych::dispatcher {
 

@@ -31,7 +31,8 @@ base::Result<DatabaseInspection> inspect_database(const std::string& path, Verif
                                                   const std::function<void(double done)>& progress);
 
 // The DDL that makes the database's schema anew, a statement a line or more, each ended by a
-// semicolon. Errors as inspect_database's, and kCorrupt: the DDL makes no schema.
+// semicolon. Of an older program's database it may have an index that DDL refuses now. Errors as
+// inspect_database's, and kCorrupt: the DDL makes no schema.
 base::Result<std::string> schema_script(const std::string& path);
 
 // The catalog that the manifest's DDL makes. kCorrupt: it makes none; with the path.

@@ -57,8 +57,8 @@ struct DatabaseOptions {
   // does not fit is read from its block file when a query wants it. 0: no limit.
   size_t olap_memory_bytes_max = 0;
   // Memory for data: rows, their texts and versions, indexes, columns, and updates on their way.
-  // Over it, calls, loads and new indexes that need more fail with kOutOfMemory; all else goes on
-  // (docs/operations.md). 0: three quarters of the machine's memory.
+  // Over it, calls, loads and new indexes that need more for rows, texts and index entries fail
+  // with kOutOfMemory; all else goes on (docs/operations.md). 0: three quarters of the machine's.
   size_t data_memory_bytes_max = 0;
   // Rows of a compressed block: a power of two from 2^10 to 2^18; fixed when the database is
   // created, like `partitions`.

@@ -60,6 +60,7 @@ base::Result<void> check_new_keys(const base::Catalog& catalog, const olap::DdlC
     return check_new_key(*catalog.find_table(created->table), created->index);
   }
   if (const auto* const table = std::get_if<olap::CreateTable>(&change)) {
+    if (catalog.find_table(table->schema.name) != nullptr) return {};  // which is said then
     for (const base::IndexSchema& index : table->schema.indexes) {
       if (auto fits = check_new_key(table->schema, index); !fits) return fits;
     }

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/split_mix.h"
 #include "base/thread.h"
-#include "dispatcher/admission.h"
+#include "dispatcher/late_answers.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -274,10 +274,12 @@ bool OltpDispatcher::wait_until_batch_may_start(const std::function<void()>& mea
   // Once: nothing is pushed meanwhile, so one application takes all. It rings the queue's parker
   // itself: a wish in each round would end each wait at once.
   apply_now_();
+  LateAnswers late(meanwhile);
   while (true) {
     const uint32_t ticket = updates_->parker().ticket();
     if (updates_->pending_bytes() <= options_.pending_update_bytes_max) break;
-    if (!updates_->parker().wait_for(ticket, kLateAnswerNs)) meanwhile();
+    static_cast<void>(updates_->parker().wait_for(ticket, kLateAnswerNs));
+    late.waited();
   }
   // relaxed: as above.
   waits_since_ns_.store(0, std::memory_order_relaxed);
@@ -333,7 +335,9 @@ void OltpDispatcher::tell_room() {
   if (full_notice_.is_due(now_ns)) {
     base::notify(
         "the data has the memory that it may take (data_memory_bytes_max): calls that need more "
-        "are refused until rows or texts are erased (said again after a minute without)");
+        "are refused, but for rows in place of erased ones of their table, until a table is "
+        "dropped "
+        "or emptied (said again after a minute without)");
   }
   full_notice_.goes_on(now_ns);
 }

@@ -34,7 +34,7 @@ namespace diptych::oltp {
 
 // Why something is refused where there is no room (Engine::set_room).
 inline constexpr std::string_view kNoRoom =
-    "the data has the memory that it may take (data_memory_bytes_max)";
+    "the data has the memory that it may take (data_memory_bytes_max, --data-memory)";
 
 // What one worker's transaction reads (C2).
 struct alignas(base::kLineBytes) ReadMark {

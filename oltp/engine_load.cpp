@@ -140,9 +140,10 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
   DIPTYCH_CHECK(schema != schemas.end(), "the catalog has the index");
   const size_t bytes = index_bytes(table, *schema, table.row_count);
   if (bytes > core.room) {
-    return base::Error(base::ErrorCode::kOutOfMemory,
-                       fmt::format("index \"{}\" would take up to {} MiB, and {}, but for {} MiB",
-                                   schema->name, (bytes >> 20) + 1, kNoRoom, core.room >> 20));
+    return base::Error(
+        base::ErrorCode::kOutOfMemory,
+        fmt::format("index \"{}\" would take up to {} MiB; {}: there is room for {} MiB",
+                    schema->name, (bytes >> 20) + 1, kNoRoom, core.room >> 20));
   }
   const size_t before = table.indexes.size();
   const auto take_back = [&] {
@@ -232,10 +233,9 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
       }
       if (sink != nullptr) sink->take(given);
       if (taken.bytes() > core.room) {
-        return undo(
-            base::Error(base::ErrorCode::kOutOfMemory,
-                        fmt::format("table \"{}\", row {}: {}, but for {} MiB", table.schema->name,
-                                    rows + 1, kNoRoom, core.room >> 20)));
+        return undo(base::Error(base::ErrorCode::kOutOfMemory,
+                                fmt::format("table \"{}\", row {}: {}: there is room for {} MiB",
+                                            table.schema->name, rows, kNoRoom, core.room >> 20)));
       }
     }
   } catch (const std::bad_alloc&) {

@@ -46,9 +46,9 @@ RowTable::SlotRange RowTable::take_slots() {
   return {first, slots_end_};
 }
 
-bool RowTable::take_free_slots(std::vector<base::RowId>* free) {
+bool RowTable::take_free_slots(std::vector<base::RowId>* free, bool may_grow) {
   const std::lock_guard lock(mutex_);
-  if (free_slots_.empty()) list_free_ranges();
+  if (free_slots_.empty()) list_free_ranges(may_grow);
   const size_t taken = std::min<size_t>(kSlotsTaken, free_slots_.size());
   free->insert(free->end(), free_slots_.end() - static_cast<std::ptrdiff_t>(taken),
                free_slots_.end());
@@ -56,12 +56,19 @@ bool RowTable::take_free_slots(std::vector<base::RowId>* free) {
   return taken != 0;
 }
 
-void RowTable::list_free_ranges() {
-  while (free_slots_.size() < kSlotsTaken && !free_ranges_.empty()) {
-    SlotRange& range = free_ranges_.back();
-    if (!has_extent(range.first)) add_extent(range.first >> extent_bits_);
-    free_slots_.emplace_back(range.first++);
-    if (range.first == range.end) free_ranges_.pop_back();
+void RowTable::list_free_ranges(bool may_grow) {
+  for (size_t i = free_ranges_.size(); i-- > 0 && free_slots_.size() < kSlotsTaken;) {
+    SlotRange& range = free_ranges_[i];
+    while (range.first != range.end && free_slots_.size() < kSlotsTaken) {
+      if (!has_extent(range.first)) {
+        if (!may_grow) break;
+        add_extent(range.first >> extent_bits_);
+      }
+      free_slots_.emplace_back(range.first++);
+    }
+    if (range.first == range.end) {
+      free_ranges_.erase(free_ranges_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
   std::reverse(free_slots_.begin(), free_slots_.end());  // as it is taken from its end
 }
@@ -106,13 +113,13 @@ size_t RowTable::allocated_bytes() const {
   return std::min(slots_end_, uint64_t{extents_.size()} << extent_bits_) * slot_bytes_;
 }
 
-void SlotAllocator::reclaim(RowTable* table) {
-  if (retired_.empty()) return;
+void SlotAllocator::reclaim(RowTable* table, bool may_grow) {
+  if (retired_.empty() && (may_grow || free_.empty())) return;
   // From the newest, since the list is taken from its end: rows that went together, as an order's
   // lines, leave their slots to such ones in the same order.
   free_.insert(free_.end(), retired_.rbegin(), retired_.rend());
   retired_.clear();
-  table->put_free_slots(&free_, kSlotsKept);
+  table->put_free_slots(&free_, may_grow ? kSlotsKept : 0);
 }
 
 void SlotAllocator::forget() {
@@ -122,7 +129,7 @@ void SlotAllocator::forget() {
 }
 
 bool SlotAllocator::refill(RowTable* table, bool may_grow) {
-  if (table->take_free_slots(&free_)) return true;
+  if (table->take_free_slots(&free_, may_grow)) return true;
   if (may_grow) fresh_ = table->take_slots();
   return may_grow;
 }

@@ -61,7 +61,8 @@ class RowTable {
   SlotRange take_slots();
   // Adds free slots that no worker holds to the end of the list, which is taken from its end.
   // Returns false if there are none.
-  bool take_free_slots(std::vector<base::RowId>* free);
+  // `may_grow`: also such whose extents take memory first.
+  bool take_free_slots(std::vector<base::RowId>* free, bool may_grow);
   void put_free_slots(std::vector<base::RowId>* free, size_t keep);
 
   // Makes sure that the rows' slots exist, for rows put back under their ids. Several threads,
@@ -98,7 +99,8 @@ class RowTable {
  private:
   bool has_extent(uint64_t id) const { return directory_.has(id >> extent_bits_); }
   void add_extent(uint64_t extent);  // mutex_ is held
-  void list_free_ranges();           // likewise; as many slots as are taken at a time
+  // Likewise; as many slots as are taken at a time.
+  void list_free_ranges(bool may_grow);
 
   size_t front_bytes_;
   size_t slot_bytes_;
@@ -135,8 +137,9 @@ class SlotAllocator {
   // The slot is dead; it can be taken again after the next reclaim() (R1).
   void retire(base::RowId row_id) { retired_.push_back(row_id); }
 
-  // The leader, at a boundary. Slots beyond what a worker may keep go to the table.
-  void reclaim(RowTable* table);
+  // The leader, at a boundary. Slots beyond what a worker may keep go to the table; where that may
+  // not grow, all, since other workers find none.
+  void reclaim(RowTable* table, bool may_grow);
   // The leader, before free_dead_slots(), which finds them again.
   void forget();
 

@@ -55,8 +55,8 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, const base::Err
   if (!error.message.empty()) return error;
   if (error.code == base::ErrorCode::kOutOfMemory && !may_grow) {
     return base::Error(error.code,
-                       fmt::format("in procedure \"{}\": {}, and needs more; rows and texts that "
-                                   "are erased make room",
+                       fmt::format("in procedure \"{}\": {}, and needs more; rows of the table "
+                                   "that are erased make room",
                                    procedure.name, kNoRoom));
   }
   if (asked != nullptr) {
@@ -325,7 +325,7 @@ void Worker::finish_batch() {
   for (const base::TableId id : tables_.touched()) {
     Table& table = core_->table(id);
     WorkerTables::State& state = tables_[id];
-    state.slots.reclaim(&table.rows);
+    state.slots.reclaim(&table.rows, core_->may_grow());
     table.row_count += static_cast<uint64_t>(std::exchange(state.row_count_change, 0));
   }
 }

@@ -202,7 +202,7 @@ class CommandLog {
   base::Result<void> write_group();
   base::Result<void> begin_next(base::Vid start, size_t bytes);
   bool wait_for_space(const base::Error& error);  // false: no longer
-  void say_stall();                               // a minute after the last time
+  void say_stall();                               // of each stall, and again a minute later
   void wish_checkpoint_again();                   // a second after the last time
   void answer_expired(std::string_view awaited);  // of both groups
   void finish_group(const base::Result<void>& written);

@@ -4,8 +4,8 @@
 
 #include "base/amount_text.h"
 #include "base/clock.h"
-#include "dispatcher/admission.h"
 #include "dispatcher/command_log/command_log.h"
+#include "dispatcher/late_answers.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -36,6 +36,7 @@ bool CommandLog::holds_back() const {
 }
 
 void CommandLog::wait_for_room(const std::function<void()>& meanwhile) {
+  LateAnswers late(meanwhile);
   while (true) {
     const uint32_t ticket = progress_.ticket();
     bool held_back = false;
@@ -46,8 +47,9 @@ void CommandLog::wait_for_room(const std::function<void()>& meanwhile) {
     }
     if (held_back) {
       wait_for_checkpoint(meanwhile);
-    } else if (!progress_.wait_for(ticket, kLateAnswerNs)) {
-      meanwhile();
+    } else {
+      static_cast<void>(progress_.wait_for(ticket, kLateAnswerNs));
+      late.waited();
     }
   }
 }
@@ -71,13 +73,15 @@ void CommandLog::wait_for_checkpoint(const std::function<void()>& meanwhile) {
         base::bytes_text(bytes), base::bytes_text(uncovered_.bytes_max()));
   }
   checkpoint_is_due_();
+  LateAnswers late(meanwhile);
   while (true) {
     const uint32_t ticket = progress_.ticket();
     {
       const std::lock_guard lock(mutex_);
       if (!holds_back()) break;
     }
-    if (!progress_.wait_for(ticket, kLateAnswerNs)) meanwhile();
+    static_cast<void>(progress_.wait_for(ticket, kLateAnswerNs));
+    late.waited();
   }
   const uint64_t end_ns = base::steady_ns();
   held_notice_.goes_on(end_ns);

@@ -5,7 +5,7 @@
 
 #include "base/amount_text.h"
 #include "base/clock.h"
-#include "dispatcher/admission.h"
+#include "dispatcher/late_answers.h"
 
 namespace diptych::dispatcher {
 namespace {

@@ -5,7 +5,7 @@
 // statement of kStatementBytesMax.
 //
 // Threads    one for each statement; not shared. Any thread may stop the control.
-// Errors     PlanningEnd, which only prepare() catches.
+// Errors     PlanningEnd, which only prepare() and the parsing of views catch.
 
 #pragma once
 

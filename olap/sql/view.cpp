@@ -106,9 +106,12 @@ base::Result<void> check_replaced(const SourceText& source, const base::Catalog&
     const auto bound =
         text ? bind_select((*text)->source, then, system_tables, (*text)->select()) : text.error();
     if (!bound) {
-      return source.error(bound.code(), place,
-                          fmt::format("view \"{}\", which uses it, would not go on: {}",
-                                      (*user)->name, bound.error().message));
+      base::Error error =
+          source.error(bound.code(), place,
+                       fmt::format("view \"{}\", which uses it, would not go on: {}", (*user)->name,
+                                   bound.error().message));
+      error.state = bound.error().state;
+      return error;
     }
   }
   return {};

@@ -101,7 +101,11 @@ TEST_F(Inspect, TheSchemaIsAScriptThatMakesItAnew) {
                  "REFERENCES item (i_id)) -- of an item"})
                 .code,
             0);
-  ASSERT_EQ(run({"ddl", shop_, "-c", "CREATE INDEX by_item ON sale (i)"}).code, 0);
+  ASSERT_EQ(run({"ddl", shop_, "-c",
+                 "CREATE INDEX by_item ON sale (i); CREATE UNIQUE INDEX gone ON sale (s, i);"
+                 "DROP INDEX gone; CREATE VIEW sold AS SELECT i FROM sale"})
+                .code,
+            0);
   const Outcome outcome = run({"inspect", shop_, "--schema"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");

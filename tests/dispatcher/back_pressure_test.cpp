@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -175,6 +176,13 @@ TEST(BackPressure, CallsAreAnsweredByTheirDeadlinesBeforeThereIsRoomOrTheGateOpe
                                .batch_requests_max = 2,
                                .pending_update_bytes_max = 1},
                               &engine, &procedures, &updates, &gate, &clock, [] {});
+    // What it waits at rings for others, too.
+    const std::jthread ringer([&](const std::stop_token& end) {
+      while (!end.stop_requested()) {
+        updates.parker().wake_all();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
     Called patient;
     Called late(300'000'000);
     Called also_late(50'000'000);

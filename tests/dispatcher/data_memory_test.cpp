@@ -92,6 +92,12 @@ TEST_F(DataMemory, ADroppedTableMakesRoom) {
   EXPECT_EQ(database.catalog().find_table("account")->indexes.size(), 1U);
   ASSERT_TRUE(database.execute_ddl("TRUNCATE account"));
   EXPECT_GE(fill(full), full + 1000);
+  ASSERT_GE(database.metrics().data_memory_bytes(), database.metrics().data_memory_bytes_max);
+  ASSERT_TRUE(database.execute_ddl("DROP TABLE account"));
+  EXPECT_LT(database.metrics().data_memory_bytes(), database.metrics().data_memory_bytes_max);
+  ASSERT_TRUE(database.execute_ddl(kBankDdl));
+  EXPECT_TRUE(database.load(*database.bind_table<Account>("account"),
+                            std::vector<Account>(1, Account{1, {1}, 1})));
 }
 
 TEST_F(DataMemory, ALoadThatPassesItIsRefusedAsAWhole) {

@@ -39,9 +39,8 @@ class Room : public testing::TestWithParam<uint32_t> {
       return {};
     });
   }
-  // Until one is refused, which is soon; returns its id.
-  int64_t fill() {
-    int64_t id = 0;
+  // From `id` on until one is refused, which is soon; returns its id.
+  int64_t fill(int64_t id) {
     while (id < 100'000 && put(id)) ++id;
     return id;
   }
@@ -66,7 +65,7 @@ TEST_P(Room, ErasedRowsMakeRoomAndOthersAreReadAndUpdated) {
   ASSERT_TRUE(put(0));
   ASSERT_TRUE(erase(0));
   bank_.engine->set_room(0);
-  const int64_t full = fill();  // the slots that workers have
+  const int64_t full = fill(0);  // the slots that workers have
   ASSERT_GT(full, 0);
   EXPECT_EQ(put(full).code(), ErrorCode::kOutOfMemory);
   EXPECT_TRUE(bank_.run([&](Transaction& txn) -> base::Result<void> {
@@ -80,10 +79,32 @@ TEST_P(Room, ErasedRowsMakeRoomAndOthersAreReadAndUpdated) {
   bank_.expect_replica_agrees();
 }
 
+TEST_P(Room, WhatOneWorkerErasesAnotherMayInsert) {
+  ASSERT_TRUE(put(0));
+  bank_.engine->set_room(0);
+  const int64_t full = fill(1);
+  for (int64_t round = 0; round < 20; ++round) {
+    ASSERT_TRUE(erase(round)) << round;
+    std::vector<Bank::Body> bodies;
+    for (int64_t i = 0; i < 8; ++i) {  // of which one finds the slot, whichever worker it has
+      bodies.push_back([&, i](Transaction& txn) -> base::Result<void> {
+        const int64_t id = full + 8 * round + i;
+        auto done = txn.insert(bank_.account, Account{id, 1, "n" + std::to_string(id), 10, ""});
+        if (!done) return done.error();
+        return {};
+      });
+    }
+    int64_t inserted = 0;
+    for (const Bank::Call& call : bank_.run_all(bodies)) inserted += call.outcome().ok() ? 1 : 0;
+    EXPECT_EQ(inserted, 1) << round;
+  }
+  bank_.expect_replica_agrees();
+}
+
 TEST_P(Room, WhatAProcedureDoesAfterARefusedInsertIsNotKept) {
   ASSERT_TRUE(put(0));
   bank_.engine->set_room(0);
-  fill();
+  fill(1);
   const auto refused = bank_.run([&](Transaction& txn) -> base::Result<void> {
     auto row = txn.get_for_update(bank_.account_pkey, int64_t{0});
     if (!row) return row.error();

@@ -49,6 +49,24 @@ TEST(RowTable, DeadSlotsAreTakenInTheirOrderAndThenFreshOnes) {
   EXPECT_EQ(allocate(&table, expected.size()), expected);
 }
 
+TEST(RowTable, ATableThatMayNotGrowGivesOutTheSlotsThatHaveMemory) {
+  Rows table;
+  const uint64_t far = uint64_t{1} << 32;
+  table.put_back({1, far});
+  table.free_dead_slots(2);
+  SlotAllocator allocator;
+  EXPECT_EQ(allocator.allocate(&table, false)->value, 0U);
+  uint64_t taken = 1;
+  while (const auto id = allocator.allocate(&table, false)) {
+    ASSERT_TRUE(table.slot(*id).word.load() == 0) << id->value;  // it exists
+    ++taken;
+  }
+  EXPECT_GT(taken, 1000U);
+  const size_t bytes = table.allocated_bytes();
+  EXPECT_TRUE(allocator.allocate(&table, true).has_value());
+  EXPECT_GE(table.allocated_bytes(), bytes);
+}
+
 TEST(RowTable, SlotsThatAreFreedAgainAreThoseThatAreDeadThen) {
   Rows table;
   table.put_back({9});

@@ -18,7 +18,8 @@
 
 namespace diptych::olap {
 
-// 22003 where the sum of products is infinite although the mean, and so the values, are not.
+// 22003 where the sum of products is infinite although the mean is not. Of an infinite mean it is
+// not known whether a value was infinite, too.
 void check_in_range(double products, double mean);
 
 struct Moments {
@@ -130,7 +131,7 @@ struct PairMoments {
   // The covariance of the population.
   std::optional<double> covariance() const {
     if (count == 0) return std::nullopt;
-    check_in_range(products, mean_y + mean_x);
+    check_in_range(products, std::isfinite(mean_x) ? mean_y : mean_x);
     return products / count;
   }
 };
